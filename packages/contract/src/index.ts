@@ -1,0 +1,5 @@
+export * from './error.ts'
+export * from './limits.ts'
+export * from './list.ts'
+export * from './names.ts'
+export * from './session.ts'

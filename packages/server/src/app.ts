@@ -1,0 +1,179 @@
+import { join } from 'node:path'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { openCallers } from './access/caller.ts'
+import { makeFirstKey } from './access/first-key.ts'
+import type { CreatedKey } from './access/keys.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { openBackingDatabase } from './db/backing.ts'
+import { joinAsNode } from './db/nodes.ts'
+import { operations } from './http/api.ts'
+import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
+import { openApiDocument } from './http/openapi.ts'
+import { registerPages } from './http/pages.ts'
+import { openRateLimit } from './http/rate-limit.ts'
+import { buildServer } from './http/server.ts'
+import { openJobs } from './jobs/jobs.ts'
+import { registerHealth } from './operate/health.ts'
+import { every, sweep } from './operate/housekeeping.ts'
+import { openMetrics } from './operate/metrics.ts'
+import { giveUpSession, processSession } from './processing/process-session.ts'
+import { deriveSecrets } from './secrets.ts'
+import { admitWaiting } from './sessions/admit.ts'
+import { openUploadLinks } from './sessions/upload-links.ts'
+import { openDisk, removeIncoming } from './storage/disk.ts'
+import { openIntake } from './storage/intake.ts'
+
+// The composition root: everything is made here and handed on. Nothing else knows how the parts fit.
+
+export type App = {
+  addresses: Addresses
+  /** Made on the very first start, and known only now. */
+  firstKey: CreatedKey | undefined
+  /** Drains what is under way and stops everything. */
+  close(): Promise<void>
+}
+
+export type Addresses = { baseUrl: string; uploadUrl: string; consoleUrl: string }
+
+/** What a test may set. */
+export type Overrides = {
+  clock?: Clock
+  uploadIdleMs?: number
+  loadLimits?: Partial<LoadLimits>
+  intakeThreads?: number
+}
+
+const UPLOAD_IDLE_MS = 60_000
+const ADMIT_EVERY_MS = 1_000
+const SWEEP_EVERY_MS = 10 * 60_000
+/** Where other processes may be writing too, only what nobody can be writing any more is removed. */
+const ABANDONED_AFTER_MS = 24 * 3600_000
+const DRAIN_MS = 10_000
+
+export async function startApp(
+  config: Config,
+  log: FastifyBaseLogger,
+  overrides: Overrides = {},
+): Promise<App> {
+  const onError = (err: unknown) => log.warn({ err }, 'background work failed; it will be tried again')
+  const clock = overrides.clock ?? systemClock
+  const closers: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    const backing = await openBackingDatabase(config, log)
+    closers.push(backing.close)
+    const { db, connection } = backing.database
+    const node = await joinAsNode(db, { alone: backing.embedded, onError })
+    closers.push(() => node.leave())
+
+    const secrets = deriveSecrets(backing.secret)
+    const root = join(config.dataDir, 'recordings')
+    await removeIncoming(root, backing.embedded ? 0 : ABANDONED_AFTER_MS)
+    const storage = await openDisk(root)
+    const intake = await openIntake({
+      root,
+      idleTimeoutMs: overrides.uploadIdleMs ?? UPLOAD_IDLE_MS,
+      onError,
+      ...(overrides.intakeThreads && { threads: overrides.intakeThreads }),
+    })
+    closers.push(() => intake.close())
+
+    const jobs = await openJobs(connection, onError)
+    closers.push(() => jobs.stop())
+    await jobs.work({
+      'process-session': ({ sessionId }) => processSession({ db, storage }, sessionId),
+      'give-up-session': ({ sessionId }) => giveUpSession({ db, storage }, sessionId),
+      'remove-objects': ({ sessionId, objects }) =>
+        objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
+    })
+    const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
+    const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
+    closers.push(() => Promise.all([admitting.stop(), sweeping.stop()]))
+
+    const callers = openCallers(db, onError)
+    closers.push(() => callers.close())
+    const load = openLoad({ ...defaultLoadLimits, ...overrides.loadLimits })
+    closers.push(async () => load.close())
+    const metrics = openMetrics()
+    metrics.gauge('tapedeck_requests_in_flight', 'Requests being answered', () => load.inFlight('request'))
+    metrics.gauge('tapedeck_uploads_in_flight', 'Parts being received', () => load.inFlight('upload'))
+    metrics.gauge(
+      'tapedeck_database_waiting',
+      'Requests waiting for a connection',
+      () => backing.database.pool.waitingCount,
+    )
+
+    const addresses: Addresses = { baseUrl: '', uploadUrl: '', consoleUrl: '' }
+    const links = openUploadLinks({
+      uploadUrl: () => addresses.uploadUrl,
+      key: secrets.uploadUrls,
+      ttlS: config.uploadTtlS,
+      clock,
+    })
+    const table = operations({
+      db,
+      jobs,
+      node,
+      clock,
+      links,
+      cursorKey: secrets.cursors,
+      async digest(session, parts) {
+        const [only] = parts
+        if (only && parts.length === 1) return only.sha256
+        return intake.digest(
+          session.id,
+          parts.map((part) => ({ ...part, sha256: part.sha256.toString('hex') })),
+        )
+      },
+    })
+    const server = buildServer({
+      db,
+      node,
+      jobs,
+      clock,
+      callers,
+      intake,
+      load,
+      metrics,
+      log,
+      rateLimit: openRateLimit(config.rateLimit),
+      urlKey: secrets.uploadUrls,
+      responseKey: secrets.responses,
+      corsOrigins: config.corsOrigins,
+      operations: table,
+    })
+    registerHealth(server, { db, storage, metrics })
+    registerPages(
+      server,
+      () => openApiDocument(table, addresses),
+      () => addresses,
+    )
+    closers.push(() => drain(server, load))
+    const listening = await server.listen({ host: config.host, port: config.port })
+    Object.assign(addresses, publicAddresses(config, listening))
+    return { addresses, firstKey: await makeFirstKey(db, clock), close }
+  } catch (error) {
+    await close().catch(onError)
+    throw error
+  }
+}
+
+function publicAddresses(config: Config, listening: string): Addresses {
+  const baseUrl = config.baseUrl ?? listening.replace('0.0.0.0', '127.0.0.1').replace('[::]', '[::1]')
+  return {
+    baseUrl,
+    uploadUrl: config.uploadUrl ?? baseUrl,
+    consoleUrl: config.consoleUrl ?? `${baseUrl}/console`,
+  }
+}
+
+/** New requests are refused, those under way get some time, then connections are cut. */
+async function drain(server: FastifyInstance, load: { drain(): void }): Promise<void> {
+  load.drain()
+  const timer = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
+  await server.close()
+  clearTimeout(timer)
+}

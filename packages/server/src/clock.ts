@@ -1,0 +1,4 @@
+/** Where the service gets the time, so that a test can set it. */
+export type Clock = { now(): number }
+
+export const systemClock: Clock = { now: Date.now }

@@ -1,0 +1,140 @@
+import { resolve } from 'node:path'
+
+// The only file that reads the environment. Wrong values are refused by name, all of them at once.
+
+export type Config = {
+  host: string
+  port: number
+  dataDir: string
+  /** Public addresses, without a slash at the end. Undefined: derived from where the service listens. */
+  baseUrl: string | undefined
+  uploadUrl: string | undefined
+  consoleUrl: string | undefined
+  /** Undefined: the embedded PostgreSQL in the data directory. */
+  databaseUrl: string | undefined
+  /** Undefined: kept in the data directory. */
+  secret: string | undefined
+  /** Requests a minute for each key. */
+  rateLimit: number
+  uploadTtlS: number
+  corsOrigins: string[]
+  logLevel: LogLevel
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+const MIN_SECRET_CHARACTERS = 32
+
+export class ConfigError extends Error {}
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const { read, problems, finish } = reader(env)
+  const config: Config = {
+    ...databaseConfig(read),
+    host: read('TAPEDECK_HOST', '127.0.0.1', host),
+    port: read('TAPEDECK_PORT', 8420, integer(0, 65_535)),
+    baseUrl: read('TAPEDECK_BASE_URL', undefined, httpUrl),
+    uploadUrl: read('TAPEDECK_UPLOAD_URL', undefined, httpUrl),
+    consoleUrl: read('TAPEDECK_CONSOLE_URL', undefined, httpUrl),
+    secret: read('TAPEDECK_SECRET', undefined, secret),
+    rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
+    uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
+    corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
+    logLevel: read('TAPEDECK_LOG_LEVEL', 'info', logLevel),
+  }
+  if (
+    config.databaseUrl &&
+    !config.secret &&
+    !problems.some((problem) => problem.startsWith('TAPEDECK_SECRET'))
+  ) {
+    problems.push('TAPEDECK_SECRET is required with DATABASE_URL: every node must sign with the same secret')
+  }
+  return finish(config)
+}
+
+/** All that a command beside the service needs. */
+export function readDatabaseConfig(env: NodeJS.ProcessEnv): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  const { read, finish } = reader(env)
+  return finish(databaseConfig(read))
+}
+
+type Read = <T>(name: string, fallback: T, parse: (text: string) => T) => T
+
+function databaseConfig(read: Read): Pick<Config, 'dataDir' | 'databaseUrl'> {
+  return {
+    dataDir: resolve(read('TAPEDECK_DATA_DIR', './data', String)),
+    databaseUrl: read('DATABASE_URL', undefined, postgresUrl),
+  }
+}
+
+function reader(env: NodeJS.ProcessEnv) {
+  const problems: string[] = []
+  const read: Read = (name, fallback, parse) => {
+    const text = env[name]
+    if (text === undefined || text === '') return fallback
+    try {
+      return parse(text)
+    } catch (error) {
+      problems.push(`${name} ${error instanceof Error ? error.message : error}`)
+      return fallback
+    }
+  }
+  const finish = <T>(config: T): T => {
+    if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+    return config
+  }
+  return { read, problems, finish }
+}
+
+function integer(from: number, to: number) {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= from && value <= to))
+      throw new Error(`must be an integer from ${from} to ${to}, not ${text}`)
+    return value
+  }
+}
+
+function host(text: string): string {
+  if (!/^[A-Za-z0-9.:-]+$/.test(text)) throw new Error(`must be a host name or an address, not ${text}`)
+  return text
+}
+
+function httpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol) || url.search || url.hash || url.username) {
+    throw new Error(`must be an http or https address without query, fragment or user, not ${text}`)
+  }
+  return text.replace(/\/+$/, '')
+}
+
+// The value may hold a password: it is not repeated.
+function postgresUrl(text: string): string {
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('must begin with postgres:// or postgresql://')
+  return text
+}
+
+function secret(text: string): string {
+  if (text.length < MIN_SECRET_CHARACTERS)
+    throw new Error(`must have at least ${MIN_SECRET_CHARACTERS} characters`)
+  return text
+}
+
+function origins(text: string): string[] {
+  return text.split(',').map((item) => {
+    const origin = item.trim()
+    if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
+      throw new Error(
+        `must be * or origins such as https://app.example.com, separated by commas, not ${origin}`,
+      )
+    }
+    return origin
+  })
+}
+
+function logLevel(text: string): LogLevel {
+  const level = logLevels.find((candidate) => candidate === text)
+  if (!level) throw new Error(`must be one of ${logLevels.join(', ')}, not ${text}`)
+  return level
+}

@@ -1,0 +1,77 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Config } from '../config.ts'
+import { type Database, openDatabase } from './database.ts'
+import { type EmbeddedPostgres, startEmbedded } from './embedded/start.ts'
+import { migrate } from './migrate.ts'
+import { secretOf } from './secret-file.ts'
+
+// The database behind the service: the operator's PostgreSQL, or one that we run in the data directory and
+// start again should it ever end by itself.
+
+export type Backing = {
+  database: Database
+  /** Ours alone: nobody else can be using it. */
+  embedded: boolean
+  secret: string
+  close(): Promise<void>
+}
+
+const RESTART_DELAY_MS = 200
+
+export async function openBackingDatabase(config: Config, log: FastifyBaseLogger): Promise<Backing> {
+  const onError = (err: Error) => log.warn({ err }, 'a database connection broke')
+  if (config.databaseUrl && config.secret) {
+    const connection = { connectionString: config.databaseUrl }
+    await migrate(connection)
+    const database = openDatabase(connection, { onError })
+    return { database, embedded: false, secret: config.secret, close: database.close }
+  }
+  const keeper = await keepRunning(config.dataDir, log)
+  try {
+    await migrate(keeper.connection)
+    const database = openDatabase(keeper.connection, { onError })
+    const close = async () => {
+      await database.close()
+      await keeper.stop()
+    }
+    return { database, embedded: true, secret: config.secret ?? (await secretOf(config.dataDir)), close }
+  } catch (error) {
+    await keeper.stop()
+    throw error
+  }
+}
+
+async function keepRunning(dataDir: string, log: FastifyBaseLogger) {
+  let stopping = false
+  let postgres = await start()
+
+  async function start(): Promise<EmbeddedPostgres> {
+    return startEmbedded(dataDir, {
+      onWait: (pid) =>
+        log.warn({ pid, dataDir }, 'another service still holds the data directory; waiting for it to stop'),
+    })
+  }
+
+  async function watch(): Promise<void> {
+    for (;;) {
+      await postgres.exited
+      if (stopping) return
+      log.error('PostgreSQL ended by itself; starting it again')
+      await new Promise((resolve) => setTimeout(resolve, RESTART_DELAY_MS))
+      if (stopping) return
+      postgres = await start().catch((err: unknown) => {
+        log.error({ err }, 'PostgreSQL could not be started again')
+        return postgres
+      })
+    }
+  }
+  const watching = watch()
+  return {
+    connection: postgres.connection,
+    async stop() {
+      stopping = true
+      await postgres.stop()
+      await watching
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import pg from 'pg'
+import { systemCode } from '../errors.ts'
+import type { Tables } from './schema.ts'
+
+export type Connection = { connectionString: string } | { host: string; user: string; database: string }
+export type Db = Kysely<Tables>
+
+export type Database = {
+  db: Db
+  pool: pg.Pool
+  connection: Connection
+  close(): Promise<void>
+}
+
+type Options = { maxConnections?: number; onError?: (error: Error) => void }
+
+const STATEMENT_TIMEOUT_MS = 30_000
+const CONNECT_TIMEOUT_MS = 5_000
+
+export function openDatabase(connection: Connection, options: Options = {}): Database {
+  const pool = new pg.Pool({
+    ...connection,
+    max: options.maxConnections ?? 16,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
+    application_name: 'tapedeck',
+    types: { getTypeParser },
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (error) => options.onError?.(error))
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  return { db, pool, connection, close: () => db.destroy() }
+}
+
+const INT8 = 20
+
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  if (oid === INT8 && format !== 'binary') return safeInteger
+  return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
+}
+
+function safeInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new Error(`the database holds ${text}, which a number cannot`)
+  return value
+}
+
+const UNAVAILABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', '53300', '25006'])
+
+/** Whether the database is away or cannot serve now, rather than refusing this statement. */
+export function isUnavailable(error: unknown): boolean {
+  const code = systemCode(error)
+  // Class 57: shutdown and start-up, but for a cancelled statement; class 08: connection exceptions.
+  if (code) return UNAVAILABLE.has(code) || (/^(57|08)/.test(code) && code !== '57014')
+  const message = error instanceof Error ? error.message : ''
+  return /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/.test(
+    message,
+  )
+}

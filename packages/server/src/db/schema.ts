@@ -1,0 +1,71 @@
+import type { Issue, SessionStatus } from '@tapedeck/contract'
+import type { ColumnType, Generated, Selectable } from 'kysely'
+
+// The tables as migrations/ makes them.
+
+type CreatedAt = ColumnType<Date, never, never>
+
+export type Tables = {
+  organisations: { id: string; name: string; sandbox_of: string | null; created_at: CreatedAt }
+  api_keys: {
+    id: string
+    organisation_id: string
+    name: string
+    mode: 'live' | 'test'
+    permissions: string[]
+    hash: Buffer
+    created_at: CreatedAt
+    last_used_at: Date | null
+    revoked_at: Date | null
+  }
+  nodes: { id: Generated<number>; seen_at: Generated<Date> }
+  sites: { organisation_id: string; name: string; created_at: CreatedAt }
+  sessions: {
+    id: string
+    organisation_id: string
+    site: string
+    device: string | null
+    filename: string
+    bytes: number
+    sha256: Buffer
+    part_size: number
+    part_count: number
+    status: Generated<SessionStatus>
+    recorded_at: Date | null
+    duration_s: number | null
+    channels: Generated<string[]>
+    segment_count: Generated<number>
+    issues: ColumnType<Issue[], string | undefined, string>
+    notes: string | null
+    created_at: Generated<Date>
+    processed_at: Date | null
+    completing_node: number | null
+  }
+  session_facets: {
+    organisation_id: string
+    facet: 'channel' | 'issue'
+    value: string
+    created_at: Date
+    session_id: string
+  }
+  parts: {
+    session_id: string
+    number: number
+    bytes: number
+    sha256: Buffer
+    object: string
+    received_at: Generated<Date>
+  }
+  idempotency_keys: {
+    organisation_id: string
+    key: string
+    request_hash: Buffer
+    node_id: number | null
+    response: Buffer | null
+    created_at: Generated<Date>
+  }
+  processing_gate: { only_row: Generated<boolean>; paused: Generated<boolean> }
+}
+
+export type SessionRow = Selectable<Tables['sessions']>
+export type PartRow = Selectable<Tables['parts']>

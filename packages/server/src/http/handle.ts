@@ -1,0 +1,62 @@
+import type { RouteHandlerMethod } from 'fastify'
+import type { Caller } from '../access/caller.ts'
+import { plainCommit } from '../db/commit.ts'
+import type { Db } from '../db/database.ts'
+import type { Node } from '../db/nodes.ts'
+import { type Answer, once, readIdempotencyKey } from './idempotency.ts'
+import type { Operation } from './operation.ts'
+import { bodyParser, queryParser } from './parse.ts'
+import { parseQuery } from './query.ts'
+import { JSON_TYPE } from './respond.ts'
+
+type Deps = { db: Db; node: Node; responseKey: Buffer }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set by the guard before the handler runs. */
+    caller: Caller | undefined
+  }
+}
+
+/** One request from its parsed head to its answer: body and query, idempotency, the verb. */
+export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
+  const readQuery = queryParser(operation.query)
+  const readBody = bodyParser(operation.body)
+
+  return async (request, reply) => {
+    const { caller } = request
+    if (!caller) throw new Error(`${operation.id} ran without its guard`)
+    const url = request.raw.url ?? '/'
+    const query = readQuery(parseQuery(url))
+    const body = readBody(request.body)
+    const input = { caller, id: idIn(request.params), query, body }
+    const key =
+      operation.method === 'POST' ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
+
+    const answer: Answer =
+      key === undefined
+        ? fresh(operation, await operation.run({ ...input, commit: plainCommit(deps.db) }))
+        : await once(
+            deps,
+            { caller, key, method: operation.method, path: pathOf(url), body, status: operation.status },
+            (commit) => operation.run({ ...input, commit }),
+          )
+
+    if (answer.replayed) reply.header('Idempotent-Replayed', 'true')
+    return reply.code(answer.status).type(JSON_TYPE).send(answer.json)
+  }
+}
+
+function fresh(operation: Operation, result: unknown): Answer {
+  return { status: operation.status, json: JSON.stringify(result), replayed: false }
+}
+
+function idIn(params: unknown): string {
+  const id: unknown = typeof params === 'object' && params ? Reflect.get(params, 'id') : undefined
+  return typeof id === 'string' ? id : ''
+}
+
+function pathOf(url: string): string {
+  const [path = ''] = url.split('?')
+  return path
+}

@@ -1,0 +1,159 @@
+import type { IncomingMessage } from 'node:http'
+import { MAX_BODY_BYTES } from '@tapedeck/contract'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
+import type { Callers } from '../access/caller.ts'
+import type { Db } from '../db/database.ts'
+import type { Node } from '../db/nodes.ts'
+import { ApiError } from '../errors.ts'
+import { newRequestId } from '../ids.ts'
+import type { Metrics } from '../operate/metrics.ts'
+import { ClientGone } from '../storage/pump.ts'
+import { allowContinue, answerContinueOurselves } from './continue.ts'
+import { allowOrigins, isPreflight } from './cors.ts'
+import { guard } from './guard.ts'
+import { handle } from './handle.ts'
+import { parseJson } from './json-body.ts'
+import { lingerAfter } from './linger.ts'
+import type { Load } from './load.ts'
+import { answerMalformed } from './malformed.ts'
+import type { Operation } from './operation.ts'
+import { addressBucket, type RateLimit } from './rate-limit.ts'
+import { respondWithError } from './respond.ts'
+import { registerUpload, type UploadDeps } from './upload.ts'
+
+export type ServerDeps = UploadDeps & {
+  db: Db
+  node: Node
+  callers: Callers
+  rateLimit: RateLimit
+  load: Load
+  metrics: Metrics
+  log: FastifyBaseLogger
+  responseKey: Buffer
+  corsOrigins: string[]
+  operations: Operation[]
+}
+
+const HEAD_TIMEOUT_MS = 20_000
+const KEEP_ALIVE_MS = 75_000
+const MAX_HEAD_BYTES = 16 * 2 ** 10
+const BODY_TIMEOUT_MS = 60_000
+
+/** The HTTP server with the API and the upload endpoint; pages and health are added by the composition root. */
+export function buildServer(deps: ServerDeps): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: deps.log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: MAX_BODY_BYTES,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // A part takes as long as its client needs; silence is what ends it.
+    requestTimeout: 0,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 512, querystringParser: () => ({}) },
+    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES },
+    clientErrorHandler: (error, socket) => void answerMalformed(error, socket, deps.rateLimit),
+    frameworkErrors: async (error, request, reply) => {
+      reply.header('Request-Id', request.id)
+      await deps.rateLimit.show(addressBucket(request.ip), reply)
+      respondWithError(error, request, reply)
+    },
+  })
+  answerContinueOurselves(app.server, (request, response) => app.routing(request, response))
+  acceptOnlyJson(app)
+  addRequestHooks(app, deps)
+  app.setNotFoundHandler(async (request, reply) => {
+    await deps.rateLimit.spend(addressBucket(request.ip), reply)
+    throw new ApiError(
+      'route_unknown',
+      `there is no ${request.method} ${request.url.split('?')[0]?.slice(0, 200)}`,
+    )
+  })
+  app.setErrorHandler((error, request, reply) => {
+    // Nobody is there to read an answer.
+    if (error instanceof ClientGone) return void reply.hijack().raw.destroy()
+    lingerAfter(request.raw, reply.raw)
+    return respondWithError(error, request, reply)
+  })
+  for (const operation of deps.operations) {
+    app.route({
+      method: operation.method,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      onRequest: guard(deps, operation.permission),
+      handler: handle(deps, operation),
+    })
+  }
+  registerUpload(app, deps)
+  return app
+}
+
+function acceptOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      const charset = /;\s*charset=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+      if (charset && charset.toLowerCase() !== 'utf-8') {
+        throw new ApiError('content_type_invalid', `the body must be in UTF-8, not ${charset}`, {
+          param: 'Content-Type',
+        })
+      }
+      return parseJson(body)
+    },
+  )
+}
+
+function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rateLimit }: ServerDeps): void {
+  app.decorateRequest('caller', undefined)
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('Request-Id', request.id)
+    if (isUpload(request.url)) return
+    allowOrigins(corsOrigins, request, reply)
+    if (isPreflight(request) && reply.hasHeader('Access-Control-Allow-Origin')) return reply.code(204).send()
+    reply.raw.once('close', load.enter('request'))
+  })
+  app.addHook('preParsing', async (request, reply) => {
+    if (isUpload(request.url)) return
+    allowContinue(request.raw, reply.raw)
+    endSilentBody(request.raw)
+  })
+  app.addHook('onSend', async (request, reply) => {
+    // Whoever has not spent anything is told what their address has left.
+    if (!reply.hasHeader('RateLimit-Limit')) await rateLimit.show(addressBucket(request.ip), reply)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const seconds = reply.elapsedTime / 1000
+    metrics.observeRequest(request.method, route, reply.statusCode, seconds)
+    // The path without its query: upload URLs carry their permission there.
+    const [path] = request.url.split('?')
+    request.log.info(
+      {
+        method: request.method,
+        path,
+        status: reply.statusCode,
+        ms: Math.round(seconds * 1000),
+        key: request.caller?.keyId,
+      },
+      'request',
+    )
+  })
+}
+
+function endSilentBody(request: IncomingMessage): void {
+  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
+  request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
+}
+
+function isUpload(url: string): boolean {
+  return url.startsWith('/upload/')
+}

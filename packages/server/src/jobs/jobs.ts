@@ -1,0 +1,106 @@
+import type { Transaction } from 'kysely'
+import { fromKysely, PgBoss } from 'pg-boss'
+import type { Connection } from '../db/database.ts'
+import type { Tables } from '../db/schema.ts'
+
+// The queue: jobs live in the same database, are written in the transaction that causes them, and are tried
+// again when their worker dies. pg-boss does the work behind `enqueue` and `work`; nothing else knows it.
+
+/** What each job carries. A job without a handler does not start. */
+export type JobData = {
+  'process-session': { sessionId: string }
+  /** What is left of `process-session` after its last try. */
+  'give-up-session': { sessionId: string }
+  'remove-objects': { sessionId: string; objects: string[] | 'all' }
+}
+export type JobName = keyof JobData
+
+export type Handlers = { [Name in JobName]: (data: JobData[Name], signal: AbortSignal) => Promise<void> }
+
+export type Jobs = {
+  /** Adds a job in the caller's transaction: it exists if and only if that commits. */
+  enqueue<Name extends JobName>(trx: Transaction<Tables>, name: Name, data: JobData[Name]): Promise<void>
+  work(handlers: Handlers): Promise<void>
+  stop(): Promise<void>
+}
+
+type QueueSettings = { concurrency: number; retries: number; maxHours: number; giveUp?: JobName }
+
+const queues: Record<JobName, QueueSettings> = {
+  'give-up-session': { concurrency: 1, retries: 1000, maxHours: 1 },
+  'remove-objects': { concurrency: 2, retries: 1000, maxHours: 1 },
+  'process-session': { concurrency: 2, retries: 2, maxHours: 12, giveUp: 'give-up-session' },
+}
+const names = Object.keys(queues) as JobName[]
+
+/** A job whose worker was killed is missed after this and taken again by the next supervision. */
+const HEARTBEAT_S = 10
+const SUPERVISE_S = 5
+/** Only for jobs that nobody was notified of: retries, and those of a lost notification. */
+const POLL_S = 1
+const STOP_TIMEOUT_MS = 10_000
+
+export async function openJobs(connection: Connection, onError: (error: Error) => void): Promise<Jobs> {
+  const boss = new PgBoss({
+    ...connection,
+    schema: 'jobs',
+    application_name: 'tapedeck jobs',
+    max: 6,
+    useListenNotify: true,
+    schedule: false,
+    superviseIntervalSeconds: SUPERVISE_S,
+    monitorIntervalSeconds: SUPERVISE_S,
+  })
+  boss.on('error', onError)
+  await boss.start()
+  for (const name of names) await ensureQueue(boss, name)
+  return {
+    async enqueue(trx, name, data) {
+      await boss.send(name, data, { db: fromKysely(trx) })
+    },
+    async work(handlers) {
+      for (const name of names) await workOn(boss, name, handlers)
+    },
+    stop: () => boss.stop({ graceful: true, timeout: STOP_TIMEOUT_MS }),
+  }
+}
+
+async function ensureQueue(boss: PgBoss, name: JobName): Promise<void> {
+  const { retries, maxHours, giveUp } = queues[name]
+  const options = {
+    notify: true,
+    retryLimit: retries,
+    retryDelay: 1,
+    retryBackoff: true,
+    retryDelayMax: 60,
+    heartbeatSeconds: HEARTBEAT_S,
+    expireInSeconds: maxHours * 3600,
+    deleteAfterSeconds: 24 * 3600,
+    ...(giveUp && { deadLetter: giveUp }),
+  }
+  if (await boss.getQueue(name)) await boss.updateQueue(name, options)
+  else await boss.createQueue(name, options)
+}
+
+async function workOn<Name extends JobName>(boss: PgBoss, name: Name, handlers: Handlers): Promise<void> {
+  const handler = handlers[name]
+  if (!handler) throw new Error(`the job ${name} has no handler`)
+  const worker: { id?: string } = {}
+  worker.id = await boss.work<JobData[Name]>(
+    name,
+    {
+      localConcurrency: queues[name].concurrency,
+      pollingIntervalSeconds: POLL_S,
+      notifyPollingIntervalSeconds: POLL_S,
+    },
+    async ([job]) => {
+      if (!job) return
+      try {
+        await handler(job.data, job.signal)
+      } finally {
+        // A worker that takes one job at a time would wait for its next poll although more are queued.
+        if (worker.id) boss.notifyWorker(worker.id)
+      }
+    },
+  )
+}

@@ -1,0 +1,160 @@
+import type { CompleteSession, Session } from '@tapedeck/contract'
+import { sql } from 'kysely'
+import type { Caller } from '../access/caller.ts'
+import type { Commit } from '../db/commit.ts'
+import type { Db } from '../db/database.ts'
+import { isAlive, type Node } from '../db/nodes.ts'
+import type { PartRow, SessionRow } from '../db/schema.ts'
+import { ApiError, invalid } from '../errors.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { admit, isPaused } from './admit.ts'
+import { findSession, move, partsOf, sessionNotFound, type Trx, toObject } from './session.ts'
+
+type Deps = {
+  db: Db
+  jobs: Jobs
+  node: Node
+  /** SHA-256 over the parts in order, as far as possible from what was hashed while they arrived. */
+  digest: (session: SessionRow, parts: PartRow[]) => Promise<Buffer>
+}
+
+/** Verifies the whole file and hands it to processing. Of two at once one moves, the other is a conflict. */
+export async function complete(
+  deps: Deps,
+  caller: Caller,
+  id: string,
+  input: CompleteSession,
+  commit: Commit,
+): Promise<Session> {
+  const session = await findSession(deps.db, caller, id)
+  if (session.status !== 'uploading') throw alreadyCompleted(session.id)
+  const parts = await partsOf(deps.db, session.id)
+  checkNamed(input.parts, session, parts)
+  await claim(deps, session.id)
+  try {
+    await verify(deps, session, parts)
+    return await commit.transaction((trx) => finish(deps, trx, session, parts))
+  } catch (error) {
+    await deps.node.release(() => giveBack(deps, session.id))
+    throw error
+  }
+}
+
+function checkNamed(named: CompleteSession['parts'], session: SessionRow, stored: PartRow[]): void {
+  const wrongPlace = named.findIndex((part, index) => part.number !== index + 1)
+  if (wrongPlace !== -1 || named.length !== session.part_count) {
+    const found =
+      wrongPlace === -1
+        ? `${named.length} parts`
+        : `part ${named[wrongPlace]?.number} in place ${wrongPlace + 1}`
+    throw invalid(
+      'parts',
+      `parts must name every part from 1 to ${session.part_count} once, in order; found ${found}`,
+    )
+  }
+  if (stored.length < session.part_count) throw partsMissing(session, stored)
+  refuseOtherEtag(
+    named.map((part) => part.etag.replaceAll('"', '')),
+    stored,
+  )
+}
+
+function partsMissing(session: SessionRow, stored: PartRow[]): ApiError {
+  const have = new Set(stored.map((part) => part.number))
+  const first = Array.from({ length: session.part_count }, (_, index) => index + 1).find(
+    (number) => !have.has(number),
+  )
+  const count = session.part_count - stored.length
+  return new ApiError(
+    'parts_missing',
+    `${count} of ${session.part_count} parts have not been received, the first is number ${first}; retrieve the session and send them`,
+    { param: 'parts' },
+  )
+}
+
+function refuseOtherEtag(named: string[], stored: PartRow[]): void {
+  const wrong = stored.findIndex((part, index) => part.sha256.toString('hex') !== named[index])
+  if (wrong === -1) return
+  throw invalid(
+    `parts[${wrong}].etag`,
+    `the stored part ${wrong + 1} has another ETag, "${stored[wrong]?.sha256.toString('hex')}"; it was sent again, or the ETag is of another part`,
+  )
+}
+
+async function claim({ db, node }: Deps, id: string): Promise<void> {
+  const claimed = await db
+    .updateTable('sessions')
+    .set({ completing_node: node.id })
+    .where('id', '=', id)
+    .where('status', '=', 'uploading')
+    .where((where) =>
+      where.or([
+        where('completing_node', 'is', null),
+        where.not(isAlive(sql.ref('sessions.completing_node'))),
+      ]),
+    )
+    .executeTakeFirst()
+  if (claimed.numUpdatedRows > 0n) return
+  const now = await db.selectFrom('sessions').select('status').where('id', '=', id).executeTakeFirst()
+  if (!now) throw sessionNotFound(id)
+  if (now.status !== 'uploading') throw alreadyCompleted(id)
+  throw new ApiError(
+    'completion_in_progress',
+    `another request is completing session ${id}; retrieve it to follow`,
+  )
+}
+
+function giveBack({ db, node }: Deps, id: string): Promise<unknown> {
+  return db
+    .updateTable('sessions')
+    .set({ completing_node: null })
+    .where('id', '=', id)
+    .where('completing_node', '=', node.id)
+    .execute()
+}
+
+async function verify(deps: Deps, session: SessionRow, parts: PartRow[]): Promise<void> {
+  const found = await deps.digest(session, parts).catch(async (error: unknown) => {
+    // A part sent again while we read takes the earlier object away: then the client named the earlier one.
+    refuseChanged(parts, await partsOf(deps.db, session.id))
+    throw error
+  })
+  if (found.equals(session.sha256)) return
+  throw new ApiError(
+    'checksum_mismatch',
+    `the parts hash to ${found.toString('hex')}, the session declared ${session.sha256.toString('hex')}; compare upload.received with the file and send the wrong parts again`,
+  )
+}
+
+function refuseChanged(verified: PartRow[], stored: PartRow[]): void {
+  refuseOtherEtag(
+    verified.map((part) => part.sha256.toString('hex')),
+    stored,
+  )
+}
+
+async function finish(deps: Deps, trx: Trx, { id }: SessionRow, verified: PartRow[]): Promise<Session> {
+  const locked = await trx
+    .selectFrom('sessions')
+    .select(['status', 'completing_node'])
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (!locked) throw sessionNotFound(id)
+  if (locked.status !== 'uploading') throw alreadyCompleted(id)
+  if (locked.completing_node !== deps.node.id) {
+    throw new ApiError(
+      'completion_in_progress',
+      `another request has taken over the completion of session ${id}`,
+    )
+  }
+  refuseChanged(verified, await partsOf(trx, id))
+  const uploaded = await move(trx, id, 'uploading', 'uploaded', { completing_node: null })
+  if (!uploaded) throw alreadyCompleted(id)
+  if (await isPaused(trx)) return toObject(uploaded)
+  return toObject((await admit(deps.jobs, trx, id)) ?? uploaded)
+}
+
+function alreadyCompleted(id: string): ApiError {
+  return new ApiError('already_completed', `the upload of session ${id} was completed before`)
+}

@@ -1,0 +1,66 @@
+import type { Db } from '../db/database.ts'
+import type { PartRow } from '../db/schema.ts'
+import { ApiError } from '../errors.ts'
+import type { Jobs } from '../jobs/jobs.ts'
+import { partBytes, sessionNotFound } from './session.ts'
+
+/** What the upload endpoint must know before it takes a byte. */
+export type ExpectedPart = { sessionId: string; number: number; bytes: number; partCount: number }
+
+export async function expectPart(db: Db, sessionId: string, number: number): Promise<ExpectedPart> {
+  const row = await db
+    .selectFrom('sessions')
+    .select(['status', 'bytes', 'part_size', 'part_count'])
+    .where('id', '=', sessionId)
+    .executeTakeFirst()
+  if (!row) throw sessionNotFound(sessionId)
+  if (row.status !== 'uploading') throw uploadClosed(sessionId)
+  return { sessionId, number, bytes: partBytes(row, number), partCount: row.part_count }
+}
+
+type StoredPart = Pick<PartRow, 'session_id' | 'number' | 'bytes' | 'sha256' | 'object'>
+
+/**
+ * Records a part that is durable. The last whole one wins: the object of an earlier one is removed by a job
+ * of the same transaction. The share lock makes a part and a completion see each other.
+ */
+export async function recordPart({ db, jobs }: { db: Db; jobs: Jobs }, part: StoredPart): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const session = await trx
+      .selectFrom('sessions')
+      .select('status')
+      .where('id', '=', part.session_id)
+      .forShare()
+      .executeTakeFirst()
+    if (!session) throw sessionNotFound(part.session_id)
+    if (session.status !== 'uploading') throw uploadClosed(part.session_id)
+    const inserted = await trx
+      .insertInto('parts')
+      .values(part)
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('number')
+      .executeTakeFirst()
+    if (inserted) return
+    const former = await trx
+      .selectFrom('parts')
+      .select('object')
+      .where('session_id', '=', part.session_id)
+      .where('number', '=', part.number)
+      .forUpdate()
+      .executeTakeFirstOrThrow()
+    await trx
+      .updateTable('parts')
+      .set({ sha256: part.sha256, object: part.object, bytes: part.bytes })
+      .where('session_id', '=', part.session_id)
+      .where('number', '=', part.number)
+      .execute()
+    await jobs.enqueue(trx, 'remove-objects', { sessionId: part.session_id, objects: [former.object] })
+  })
+}
+
+function uploadClosed(sessionId: string): ApiError {
+  return new ApiError(
+    'upload_closed',
+    `the upload of session ${sessionId} was completed; it takes no more parts`,
+  )
+}

@@ -1,0 +1,100 @@
+import type { Readable } from 'node:stream'
+import { ApiError } from '../errors.ts'
+
+/** The client went away, or was silent for too long, before the part was whole. */
+export class ClientGone extends Error {}
+
+/** What is on its way to the thread for one upload before its client has to wait. */
+const MAX_IN_FLIGHT_BYTES = 4 * 2 ** 20
+const BATCH_BYTES = 256 * 2 ** 10
+
+type PumpEvents = {
+  send(chunks: Uint8Array[], transfer: ArrayBuffer[]): void
+  end(): void
+  fail(error: Error): void
+}
+
+/** Moves a request's body on in batches, waits when too much is under way, and ends a client that is silent. */
+export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: number, events: PumpEvents) {
+  let batch: Uint8Array[] = []
+  let batchBytes = 0
+  let inFlight = 0
+  let received = 0
+  const idle = setTimeout(() => {
+    // While we make the client wait, its silence is not its fault.
+    if (body.isPaused()) return void idle.refresh()
+    fail(new ClientGone(`nothing was received for ${idleTimeoutMs} ms`))
+    body.destroy()
+  }, idleTimeoutMs)
+
+  function flush(): void {
+    if (batchBytes === 0) return
+    const chunks = batch.map(ownBuffer)
+    inFlight += batchBytes
+    events.send(
+      chunks,
+      chunks.map((chunk) => chunk.buffer),
+    )
+    batch = []
+    batchBytes = 0
+    if (inFlight > MAX_IN_FLIGHT_BYTES) body.pause()
+  }
+
+  function onData(chunk: Uint8Array): void {
+    idle.refresh()
+    received += chunk.byteLength
+    if (received > expectedBytes) return fail(sizeMismatch(expectedBytes, `more than ${expectedBytes}`))
+    batch.push(chunk)
+    batchBytes += chunk.byteLength
+    if (batchBytes >= BATCH_BYTES) flush()
+  }
+
+  function onEnd(): void {
+    clearTimeout(idle)
+    if (received !== expectedBytes) return fail(sizeMismatch(expectedBytes, String(received)))
+    flush()
+    events.end()
+  }
+
+  const onClose = () => {
+    if (!body.readableEnded) fail(new ClientGone('the connection closed before the part was whole'))
+  }
+
+  function fail(error: Error): void {
+    stop()
+    events.fail(error)
+  }
+
+  function stop(): void {
+    clearTimeout(idle)
+    body.off('data', onData).off('end', onEnd).off('close', onClose)
+  }
+
+  return {
+    start: () =>
+      void body
+        .on('close', onClose)
+        .on('error', () => {})
+        .on('end', onEnd)
+        .on('data', onData),
+    taken(bytes: number) {
+      inFlight -= bytes
+      if (inFlight <= MAX_IN_FLIGHT_BYTES / 2 && body.isPaused()) body.resume()
+    },
+    stop,
+  }
+}
+
+/** A chunk alone in its memory can be handed to another thread; others are copied first. */
+function ownBuffer(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = chunk
+  const alone = buffer instanceof ArrayBuffer && buffer.byteLength === chunk.byteLength
+  return alone ? new Uint8Array(buffer) : new Uint8Array(chunk)
+}
+
+function sizeMismatch(expected: number, found: string): ApiError {
+  return new ApiError(
+    'part_size_mismatch',
+    `the part must have ${expected} bytes, ${found} were sent; nothing was kept`,
+  )
+}

@@ -1,0 +1,15 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** What an upload URL grants: to send one part of one session until a time. */
+export type PartAddress = { sessionId: string; number: number; expiresS: number }
+
+/** The signature covers neither host nor path, so that a proxy may rewrite both. */
+export function signPart(key: Buffer, { sessionId, number, expiresS }: PartAddress): string {
+  return createHmac('sha256', key).update(`${sessionId}/${number}/${expiresS}`).digest('base64url')
+}
+
+export function isSigned(key: Buffer, address: PartAddress, signature: string): boolean {
+  const expected = Buffer.from(signPart(key, address))
+  const given = Buffer.from(signature)
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

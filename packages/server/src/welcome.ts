@@ -1,0 +1,26 @@
+import type { CreatedKey } from './access/keys.ts'
+import type { Addresses } from './app.ts'
+
+/** What a person sees when the service is up; the key only on the first start. */
+export function welcome({ baseUrl, consoleUrl }: Addresses, firstKey: CreatedKey | undefined): string {
+  const lines = [
+    '',
+    'Tapedeck is ready.',
+    `  API      ${baseUrl}/v1`,
+    `  Console  ${consoleUrl}`,
+    `  Docs     ${baseUrl}/docs`,
+  ]
+  if (firstKey) {
+    lines.push(
+      '',
+      `A key of the organisation "${firstKey.organisation}" (${firstKey.permissions.join(',')}), shown only this once:`,
+      `  ${firstKey.key}`,
+      '',
+      'Try it:',
+      `  curl -H "Authorization: Bearer ${firstKey.key}" ${baseUrl}/v1/sessions`,
+    )
+  } else {
+    lines.push('', 'Make a key:  npx tapedeck keys create --org default')
+  }
+  return `${lines.join('\n')}\n\n`
+}

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import pino from 'pino'
+import { createKey, type Permission } from '../../src/access/keys.ts'
+import { createOrganisation } from '../../src/access/organisations.ts'
+import { type App, type Overrides, startApp } from '../../src/app.ts'
+import { systemClock } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+
+// The real service in this process: real PostgreSQL, real files, real HTTP.
+
+export type Service = {
+  url: string
+  /** A read,write key of the organisation `default`. */
+  key: string
+  dataDir: string
+  database: Database
+  makeKey(options?: {
+    organisation?: string
+    permissions?: Permission[]
+    mode?: 'live' | 'test'
+  }): Promise<string>
+  /** Stops and starts on the same data, as after a crash of the process but for its sudden end. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+type Options = Overrides & { env?: Record<string, string> }
+
+export async function startService({ env = {}, ...overrides }: Options = {}): Promise<Service> {
+  const databaseUrl = await createDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'tapedeck-data-'))
+  const config = readConfig({
+    TAPEDECK_PORT: '0',
+    TAPEDECK_DATA_DIR: dataDir,
+    TAPEDECK_SECRET: 'a secret that only the tests use, and all of them',
+    TAPEDECK_RATE_LIMIT: '1000000',
+    DATABASE_URL: databaseUrl,
+    ...env,
+  })
+  const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
+  let app: App = await startApp(config, log, overrides)
+  const database = openDatabase({ connectionString: databaseUrl }, { maxConnections: 4 })
+  if (!app.firstKey) throw new Error('a fresh service makes a first key')
+  const service: Service = {
+    url: app.addresses.baseUrl,
+    key: app.firstKey.key,
+    dataDir,
+    database,
+    async makeKey({ organisation = 'default', permissions, mode = 'live' } = {}) {
+      if (organisation !== 'default') await createOrganisation(database.db, systemClock, organisation)
+      const { key } = await createKey(database.db, systemClock, {
+        organisation,
+        permissions: permissions ?? ['read', 'write'],
+        mode,
+        name: 'test',
+      })
+      return key
+    },
+    async restart() {
+      await app.close()
+      app = await startApp(config, log, overrides)
+      service.url = app.addresses.baseUrl
+    },
+    async close() {
+      await app.close()
+      await database.close()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+  return service
+}
+
+async function createDatabase(): Promise<string> {
+  const server = process.env.TEST_POSTGRES_URL
+  if (!server) throw new Error('run the tests with npm test, which starts PostgreSQL for them')
+  const name = `test_${randomBytes(8).toString('hex')}`
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  return server.replace('/postgres?', `/${name}?`)
+}
