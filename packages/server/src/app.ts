@@ -120,14 +120,7 @@ export async function startApp(
       clock,
       links,
       cursorKey: secrets.cursors,
-      async digest(session, parts) {
-        const [only] = parts
-        if (only && parts.length === 1) return only.sha256
-        return intake.digest(
-          session.id,
-          parts.map((part) => ({ ...part, sha256: part.sha256.toString('hex') })),
-        )
-      },
+      intake,
     })
     const server = buildServer({
       db,

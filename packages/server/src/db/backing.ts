@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Config } from '../config.ts'
 import { type Database, openDatabase } from './database.ts'
 import { type EmbeddedPostgres, startEmbedded } from './embedded/start.ts'
 import { migrate } from './migrate.ts'
@@ -16,9 +15,17 @@ export type Backing = {
   close(): Promise<void>
 }
 
+type Settings = {
+  dataDir: string
+  /** Undefined: embedded. */
+  databaseUrl: string | undefined
+  /** Undefined: kept in the data directory. */
+  secret: string | undefined
+}
+
 const RESTART_DELAY_MS = 200
 
-export async function openBackingDatabase(config: Config, log: FastifyBaseLogger): Promise<Backing> {
+export async function openBackingDatabase(config: Settings, log: FastifyBaseLogger): Promise<Backing> {
   const onError = (err: Error) => log.warn({ err }, 'a database connection broke')
   if (config.databaseUrl && config.secret) {
     const connection = { connectionString: config.databaseUrl }

@@ -40,7 +40,11 @@ const SUPERVISE_S = 5
 const POLL_S = 1
 const STOP_TIMEOUT_MS = 10_000
 
-export async function openJobs(connection: Connection, onError: (error: Error) => void): Promise<Jobs> {
+export async function openJobs(
+  connection: Connection,
+  onError: (error: Error) => void,
+  { pollS = POLL_S } = {},
+): Promise<Jobs> {
   const boss = new PgBoss({
     ...connection,
     schema: 'jobs',
@@ -59,7 +63,7 @@ export async function openJobs(connection: Connection, onError: (error: Error) =
       await boss.send(name, data, { db: fromKysely(trx) })
     },
     async work(handlers) {
-      for (const name of names) await workOn(boss, name, handlers)
+      for (const name of names) await workOn(boss, name, handlers, pollS)
     },
     stop: () => boss.stop({ graceful: true, timeout: STOP_TIMEOUT_MS }),
   }
@@ -82,7 +86,12 @@ async function ensureQueue(boss: PgBoss, name: JobName): Promise<void> {
   else await boss.createQueue(name, options)
 }
 
-async function workOn<Name extends JobName>(boss: PgBoss, name: Name, handlers: Handlers): Promise<void> {
+async function workOn<Name extends JobName>(
+  boss: PgBoss,
+  name: Name,
+  handlers: Handlers,
+  pollS: number,
+): Promise<void> {
   const handler = handlers[name]
   if (!handler) throw new Error(`the job ${name} has no handler`)
   const worker: { id?: string } = {}
@@ -90,8 +99,8 @@ async function workOn<Name extends JobName>(boss: PgBoss, name: Name, handlers: 
     name,
     {
       localConcurrency: queues[name].concurrency,
-      pollingIntervalSeconds: POLL_S,
-      notifyPollingIntervalSeconds: POLL_S,
+      pollingIntervalSeconds: pollS,
+      notifyPollingIntervalSeconds: pollS,
     },
     async ([job]) => {
       if (!job) return

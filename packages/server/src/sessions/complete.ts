@@ -7,6 +7,7 @@ import { isAlive, type Node } from '../db/nodes.ts'
 import type { PartRow, SessionRow } from '../db/schema.ts'
 import { ApiError, invalid } from '../errors.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import type { Intake } from '../storage/intake.ts'
 import { admit, isPaused } from './admit.ts'
 import { findSession, move, partsOf, sessionNotFound, type Trx, toObject } from './session.ts'
 
@@ -14,8 +15,7 @@ type Deps = {
   db: Db
   jobs: Jobs
   node: Node
-  /** SHA-256 over the parts in order, as far as possible from what was hashed while they arrived. */
-  digest: (session: SessionRow, parts: PartRow[]) => Promise<Buffer>
+  intake: Pick<Intake, 'digest' | 'forget'>
 }
 
 /** Verifies the whole file and hands it to processing. Of two at once one moves, the other is a conflict. */
@@ -33,7 +33,9 @@ export async function complete(
   await claim(deps, session.id)
   try {
     await verify(deps, session, parts)
-    return await commit.transaction((trx) => finish(deps, trx, session, parts))
+    const completed = await commit.transaction((trx) => finish(deps, trx, session, parts))
+    deps.intake.forget(session.id)
+    return completed
   } catch (error) {
     await deps.node.release(() => giveBack(deps, session.id))
     throw error
@@ -114,7 +116,7 @@ function giveBack({ db, node }: Deps, id: string): Promise<unknown> {
 }
 
 async function verify(deps: Deps, session: SessionRow, parts: PartRow[]): Promise<void> {
-  const found = await deps.digest(session, parts).catch(async (error: unknown) => {
+  const found = await digest(deps, session, parts).catch(async (error: unknown) => {
     // A part sent again while we read takes the earlier object away: then the client named the earlier one.
     refuseChanged(parts, await partsOf(deps.db, session.id))
     throw error
@@ -123,6 +125,21 @@ async function verify(deps: Deps, session: SessionRow, parts: PartRow[]): Promis
   throw new ApiError(
     'checksum_mismatch',
     `the parts hash to ${found.toString('hex')}, the session declared ${session.sha256.toString('hex')}; compare upload.received with the file and send the wrong parts again`,
+  )
+}
+
+/** As far as possible from what was hashed while the parts arrived; a file of one part is its part. */
+async function digest({ intake }: Deps, session: SessionRow, parts: PartRow[]): Promise<Buffer> {
+  const [only] = parts
+  if (only && parts.length === 1) return only.sha256
+  return intake.digest(
+    session.id,
+    parts.map(({ number, bytes, sha256, object }) => ({
+      number,
+      bytes,
+      sha256: sha256.toString('hex'),
+      object,
+    })),
   )
 }
 

@@ -33,7 +33,7 @@ type Prefix = {
 const MAX_SESSIONS = 256
 const READ_BYTES = 4 * 2 ** 20
 
-export function openPrefixHashes(storage: Storage): PrefixHashes {
+export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
   const prefixes = new Map<string, Prefix>()
 
   function prefixOf(sessionId: string): Prefix {
@@ -98,7 +98,8 @@ export function openPrefixHashes(storage: Storage): PrefixHashes {
       } else {
         prefix.waiting.set(part.number, part)
       }
-      prefix.catchingUp ??= catchUp(prefix)
+      if (prefix.catchingUp || !prefix.waiting.has(prefix.hashed.length + 1)) return
+      prefix.catchingUp = catchUp(prefix)
         // A part that cannot be read now will be read, and its fault told, by `digest`.
         .catch(() => void prefixes.delete(sessionId))
         .finally(() => {
@@ -126,7 +127,7 @@ function advance(prefix: Prefix, hash: Hash, sha256: string): void {
 }
 
 /** Reads the next block while the last one is hashed. */
-async function readInto(storage: Storage, hash: Hash, part: HashedPart): Promise<void> {
+async function readInto(storage: Pick<Storage, 'read'>, hash: Hash, part: HashedPart): Promise<void> {
   const block = (offset: number) =>
     offset < part.bytes
       ? storage.read(part.object, offset, Math.min(READ_BYTES, part.bytes - offset))

@@ -75,7 +75,7 @@ export async function startService({ env = {}, ...overrides }: Options = {}): Pr
   return service
 }
 
-async function createDatabase(): Promise<string> {
+export async function createDatabase(): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run the tests with npm test, which starts PostgreSQL for them')
   const name = `test_${randomBytes(8).toString('hex')}`

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+// Who may import whom, as ARCHITECTURE.md draws it. A room may always import from itself.
+
+const packages: Record<string, string[]> = {
+  contract: [],
+  server: ['contract'],
+  cli: ['server'],
+}
+
+/** Rooms of the server: folders, and the single files at its top. */
+const rooms: Record<string, string[]> = {
+  main: ['app', 'config', 'welcome'],
+  app: [
+    'access',
+    'clock',
+    'config',
+    'db',
+    'http',
+    'jobs',
+    'operate',
+    'processing',
+    'secrets',
+    'sessions',
+    'storage',
+  ],
+  admin: ['access', 'clock', 'config', 'db', 'operate'],
+  welcome: ['access', 'app'],
+  http: ['access', 'clock', 'db', 'errors', 'ids', 'jobs', 'operate', 'secrets', 'sessions', 'storage'],
+  processing: ['db', 'sessions', 'storage'],
+  sessions: ['access', 'clock', 'cursor', 'db', 'errors', 'ids', 'jobs', 'storage', 'time'],
+  operate: ['db', 'storage'],
+  access: ['clock', 'db', 'errors', 'ids'],
+  jobs: ['db'],
+  storage: ['errors', 'ids'],
+  db: ['errors'],
+  cursor: ['errors'],
+  time: ['errors'],
+  config: [],
+  clock: [],
+  errors: [],
+  ids: [],
+  secrets: [],
+}
+
+type Import = { from: string; to: string; file: string }
+
+test('packages import only those that they stand on', () => {
+  const wrong = packageImports().filter(({ from, to }) => from !== to && !packages[from]?.includes(to))
+  assert.deepEqual(wrong, [])
+})
+
+test('rooms of the server import only those that they stand on', () => {
+  const wrong = roomImports().filter(({ from, to }) => from !== to && !rooms[from]?.includes(to))
+  assert.deepEqual(wrong, [])
+})
+
+test('every permission to import is used', () => {
+  const used = new Set(roomImports().map(({ from, to }) => `${from} → ${to}`))
+  const unused = Object.entries(rooms).flatMap(([from, list]) =>
+    list.map((to) => `${from} → ${to}`).filter((arrow) => !used.has(arrow)),
+  )
+  assert.deepEqual(unused, [])
+})
+
+test('no file imports itself through others', () => {
+  const graph = new Map<string, string[]>()
+  for (const file of sources('packages/*/src')) graph.set(file, localImports(file))
+  const done = new Set<string>()
+  const visit = (file: string, path: string[]): void => {
+    assert.ok(!path.includes(file), `a cycle: ${[...path, file].join(' → ')}`)
+    if (done.has(file)) return
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of graph.keys()) visit(file, [])
+})
+
+test('the environment is read in config.ts, and by the command line that hands it on', () => {
+  const readers = sources('packages/*/src').filter((file) =>
+    readFileSync(file, 'utf8').includes('process.env'),
+  )
+  assert.deepEqual(
+    readers.filter((file) => !file.startsWith('packages/cli/') && file !== 'packages/server/src/main.ts'),
+    [],
+  )
+})
+
+test('only errors and the contract know status codes of refusals', () => {
+  const naming = sources('packages/server/src').filter((file) =>
+    /\.code\(4\d\d\)/.test(readFileSync(file, 'utf8')),
+  )
+  assert.deepEqual(naming, [])
+})
+
+function sources(folder: string): string[] {
+  return globSync(`${folder}/**/*.ts`)
+    .filter((file) => !file.endsWith('.test.ts'))
+    .sort()
+}
+
+function packageImports(): Import[] {
+  return sources('packages/*/src').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/from '@tapedeck\/(\w+)/g)].map(([, to = '']) => ({
+      from: file.split('/')[1] ?? '',
+      to,
+      file,
+    })),
+  )
+}
+
+function roomImports(): Import[] {
+  return sources('packages/server/src').flatMap((file) =>
+    localImports(file).map((target) => ({ from: roomOf(file), to: roomOf(target), file })),
+  )
+}
+
+function localImports(file: string): string[] {
+  return [...readFileSync(file, 'utf8').matchAll(/from '(\.[^']+)'/g)].map(([, target = '']) =>
+    relative('.', resolve(join(dirname(file), target))),
+  )
+}
+
+function roomOf(file: string): string {
+  const [first = ''] = relative('packages/server/src', file).split('/')
+  return first.replace(/\.ts$/, '')
+}

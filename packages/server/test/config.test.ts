@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, readConfig } from '../src/config.ts'
+
+test('an empty environment gives the embedded defaults', () => {
+  const { dataDir, ...config } = readConfig({})
+  assert.match(dataDir, /\/data$/)
+  assert.deepEqual(config, {
+    host: '127.0.0.1',
+    port: 8420,
+    baseUrl: undefined,
+    uploadUrl: undefined,
+    consoleUrl: undefined,
+    databaseUrl: undefined,
+    secret: undefined,
+    rateLimit: 1000,
+    uploadTtlS: 86_400,
+    corsOrigins: [],
+    logLevel: 'info',
+  })
+})
+
+test('every wrong value is refused by name, all at once', () => {
+  const wrong = {
+    TAPEDECK_HOST: 'a b',
+    TAPEDECK_PORT: '70000',
+    TAPEDECK_BASE_URL: 'ftp://x',
+    TAPEDECK_UPLOAD_URL: 'nonsense',
+    TAPEDECK_CONSOLE_URL: 'https://x/?a=b',
+    DATABASE_URL: 'mysql://x',
+    TAPEDECK_SECRET: 'short',
+    TAPEDECK_RATE_LIMIT: '0',
+    TAPEDECK_UPLOAD_TTL_S: '1.5',
+    TAPEDECK_CORS_ORIGINS: 'https://a.example/path',
+    TAPEDECK_LOG_LEVEL: 'loud',
+  }
+  assert.throws(
+    () => readConfig(wrong),
+    (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.deepEqual(
+        error.message
+          .split('\n')
+          .map((line) => line.split(' ')[0])
+          .sort(),
+        Object.keys(wrong).sort(),
+      )
+      return true
+    },
+  )
+})
+
+test('a database of one’s own needs a secret of one’s own', () => {
+  assert.throws(() => readConfig({ DATABASE_URL: 'postgres://x/y' }), /TAPEDECK_SECRET is required/)
+})
+
+test('a refused value that may hold a password is not repeated', () => {
+  assert.throws(
+    () => readConfig({ DATABASE_URL: 'mysql://me:hunter2@x' }),
+    (error) => error instanceof Error && !error.message.includes('hunter2'),
+  )
+})
+
+test('public addresses lose the slash at their end', () => {
+  assert.equal(
+    readConfig({ TAPEDECK_BASE_URL: 'https://api.example.com/' }).baseUrl,
+    'https://api.example.com',
+  )
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { type HashedPart, openPrefixHashes } from '../src/storage/prefix-hash.ts'
+
+const SESSION = 'ses_x'
+const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
+
+/** Parts of different bytes, and a storage that counts what is read of it. */
+function makeFile(count: number) {
+  const bytes = Array.from({ length: count }, (_, index) => Buffer.alloc(1000 + index, index + 1))
+  const objects = new Map(bytes.map((part, index) => [`object ${index + 1}`, part]))
+  const reads: string[] = []
+  const prefixes = openPrefixHashes({
+    async read(object, offset, length) {
+      reads.push(object)
+      const found = objects.get(object)
+      if (!found) throw new Error(`${object} is gone`)
+      return found.subarray(offset, offset + length)
+    },
+  })
+  const parts: HashedPart[] = bytes.map((part, index) => ({
+    number: index + 1,
+    bytes: part.length,
+    sha256: sha256(part).toString('hex'),
+    object: `object ${index + 1}`,
+  }))
+  const add = (number: number, teed: boolean) => {
+    const [part, content] = [parts[number - 1], bytes[number - 1]]
+    if (!part || !content) throw new Error(`no part ${number}`)
+    const tee = teed ? prefixes.tee(SESSION, count, number) : undefined
+    tee?.hash.update(content)
+    prefixes.add(SESSION, count, part, tee)
+    return tee !== undefined
+  }
+  const replace = (number: number, content: Buffer<ArrayBuffer>) => {
+    bytes[number - 1] = content
+    objects.delete(`object ${number}`)
+    objects.set(`object ${number} again`, content)
+    parts[number - 1] = {
+      number,
+      bytes: content.length,
+      sha256: sha256(content).toString('hex'),
+      object: `object ${number} again`,
+    }
+  }
+  return { prefixes, parts, reads, add, replace, whole: () => sha256(Buffer.concat(bytes)) }
+}
+
+test('parts sent in order are hashed as they stream and never read again', async () => {
+  const file = makeFile(4)
+  for (const number of [1, 2, 3, 4]) assert.ok(file.add(number, true))
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+  assert.deepEqual(file.reads, [])
+})
+
+test('parts that arrive ahead of the prefix are read once, when it reaches them', async () => {
+  const file = makeFile(4)
+  for (const number of [3, 2, 4, 1]) file.add(number, true)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+  assert.deepEqual(file.reads, ['object 2', 'object 3', 'object 4'])
+})
+
+test('only what was not hashed yet is read at the end', async () => {
+  const file = makeFile(4)
+  file.add(1, true)
+  file.add(2, true)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+  assert.deepEqual(file.reads, ['object 3', 'object 4'])
+})
+
+test('nothing known, as after a restart: everything is read', async () => {
+  const file = makeFile(3)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+  assert.deepEqual(file.reads, ['object 1', 'object 2', 'object 3'])
+})
+
+test('a part sent again with other bytes rewinds', async () => {
+  const file = makeFile(3)
+  for (const number of [1, 2, 3]) file.add(number, true)
+  file.replace(2, Buffer.from('other bytes'))
+  file.add(2, false)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+})
+
+test('a part sent again with the same bytes changes nothing', async () => {
+  const file = makeFile(3)
+  for (const number of [1, 2, 3]) file.add(number, true)
+  file.add(2, false)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+  assert.deepEqual(file.reads, [])
+})
+
+test('a part replaced on another node is noticed by its digest', async () => {
+  const file = makeFile(3)
+  for (const number of [1, 2, 3]) file.add(number, true)
+  file.replace(1, Buffer.from('other bytes'))
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+})
+
+test('an abandoned part leaves the prefix as it was', async () => {
+  const file = makeFile(2)
+  const tee = file.prefixes.tee(SESSION, 2, 1)
+  assert.ok(tee)
+  tee.hash.update('half of a part')
+  file.prefixes.abandon(SESSION, tee)
+  assert.ok(file.add(1, true), 'the next try is hashed along again')
+  file.add(2, true)
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+})
+
+test('a part that cannot be read is the fault of the digest, not of the arrival', async () => {
+  const file = makeFile(3)
+  file.add(2, false)
+  file.add(1, false)
+  file.replace(2, Buffer.from('x'))
+  assert.deepEqual(await file.prefixes.digest(SESSION, file.parts), file.whole())
+})
+
+test('a file of one part is not hashed twice', () => {
+  const file = makeFile(1)
+  assert.equal(file.add(1, true), false)
+})
