@@ -23,6 +23,7 @@ export type Running = {
   pid: number
   stdout(): string
   kill(signal: NodeJS.Signals): void
+  /** When nobody writes to its output any more: it has ended, and whom it started with our pipes. */
   exited: Promise<Exit>
 }
 
@@ -52,6 +53,7 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
   })
   const output = { stdout: collect(child.stdout), stderr: collect(child.stderr) }
   const exited = untilExit(child, output)
+  if (process.env.DBG) child.stderr.on('data', (c) => process.stderr.write(c))
   undoAfter(t, async () => {
     child.kill('SIGKILL')
     await exited
@@ -103,6 +105,6 @@ async function untilExit(
   child: ChildProcess,
   output: { stdout: () => string; stderr: () => string },
 ): Promise<Exit> {
-  const [code, signal] = await once(child, 'exit')
+  const [code, signal] = await once(child, 'close')
   return { code, signal, stdout: output.stdout(), stderr: output.stderr() }
 }

@@ -29,9 +29,13 @@ export type Service = {
   close(): Promise<void>
 }
 
-type Options = Overrides & { env?: Record<string, string> }
+type Options = Overrides & {
+  env?: Record<string, string>
+  /** Takes every line of the log, of every level. */
+  logTo?: pino.DestinationStream
+}
 
-export async function startService({ env = {}, ...overrides }: Options = {}): Promise<Service> {
+export async function startService({ env = {}, logTo, ...overrides }: Options = {}): Promise<Service> {
   const databaseUrl = await createDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'tapedeck-data-'))
   const config = readConfig({
@@ -42,7 +46,7 @@ export async function startService({ env = {}, ...overrides }: Options = {}): Pr
     DATABASE_URL: databaseUrl,
     ...env,
   })
-  const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
+  const log = logTo ? pino({ level: 'trace' }, logTo) : pino({ level: process.env.TEST_LOG ?? 'silent' })
   let app: App = await startApp(config, log, overrides)
   const database = openDatabase({ connectionString: databaseUrl }, { maxConnections: 4 })
   if (!app.firstKey) throw new Error('a fresh service makes a first key')

@@ -55,10 +55,6 @@ export async function findRunning(dataDir: string): Promise<Connection | undefin
   return lock?.ready && (await answers(lock)) ? connectionTo(lock) : undefined
 }
 
-function connectionTo({ socketDir, port }: Pick<Server, 'socketDir' | 'port'>): Connection {
-  return { host: socketDir, port, user: superuser, database: 'postgres' }
-}
-
 async function launchWhenFree(
   dataDir: string,
   postgres: string,
@@ -89,4 +85,8 @@ function inUse(dataDir: string, pid: number | undefined): Error {
     `data directory ${dataDir} is in use by another Tapedeck (postmaster ${pid ?? 'unknown'}); ` +
       'stop it or set TAPEDECK_DATA_DIR to another directory',
   )
+}
+
+function connectionTo({ socketDir, port }: Pick<Server, 'socketDir' | 'port'>): Connection {
+  return { host: socketDir, port, user: superuser, database: 'postgres' }
 }
