@@ -53,6 +53,11 @@ export const errorCodes = {
     meaning: 'The `Idempotency-Key` was used within 24 hours for another request.',
     remedy: 'Use a new key for a new request.',
   },
+  too_many_endpoints: {
+    type: 'invalid_request',
+    meaning: 'The organisation has 100 webhook endpoints, which is the most.',
+    remedy: 'Delete one that is not used, or subscribe one endpoint to more events.',
+  },
   checksum_required: {
     type: 'invalid_request',
     meaning: 'A part came without its SHA-256.',
@@ -113,6 +118,21 @@ export const errorCodes = {
     meaning: 'There is no such session; it may have been deleted.',
     remedy: 'Check the id.',
   },
+  webhook_endpoint_not_found: {
+    type: 'not_found',
+    meaning: 'There is no such webhook endpoint; it may have been deleted.',
+    remedy: 'Check the id.',
+  },
+  event_not_found: {
+    type: 'not_found',
+    meaning: 'There is no such event.',
+    remedy: 'Check the id.',
+  },
+  delivery_not_found: {
+    type: 'not_found',
+    meaning: 'The endpoint has no such delivery.',
+    remedy: 'Check the id.',
+  },
   checksum_mismatch: {
     type: 'conflict',
     meaning: 'The parts do not hash to the `sha256` of the session. All parts are kept.',
@@ -137,6 +157,16 @@ export const errorCodes = {
     type: 'conflict',
     meaning: 'The session takes no more parts: its upload was completed.',
     remedy: 'Create a new session for another file.',
+  },
+  delivery_pending: {
+    type: 'conflict',
+    meaning: 'The delivery is still being tried.',
+    remedy: 'Wait until it has succeeded or failed; `next_attempt_at` says when it is tried next.',
+  },
+  endpoint_disabled: {
+    type: 'conflict',
+    meaning: 'The webhook endpoint is disabled; nothing is sent to it.',
+    remedy: 'Enable it first.',
   },
   idempotency_key_in_use: {
     type: 'conflict',

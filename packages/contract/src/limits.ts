@@ -20,3 +20,13 @@ export const IDEMPOTENCY_WINDOW_HOURS = 24
 
 /** A `complete` that names 10,000 parts takes about 1 MiB; nothing else comes near. */
 export const MAX_BODY_BYTES = 2 * 2 ** 20
+
+export const MAX_URL_CHARACTERS = 2048
+export const MAX_DESCRIPTION_CHARACTERS = 500
+export const MAX_WEBHOOK_ENDPOINTS = 100
+export const MAX_REDELIVERIES = 10_000
+/** A receiver has this long for its whole answer. */
+export const WEBHOOK_TIMEOUT_MS = 10_000
+export const WEBHOOK_WINDOW_HOURS = 24
+export const WEBHOOK_RESPONSE_BYTES = 2048
+export const SECRET_OVERLAP_HOURS = 24

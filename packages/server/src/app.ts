@@ -23,6 +23,9 @@ import { admitWaiting } from './sessions/admit.ts'
 import { openUploadLinks } from './sessions/upload-links.ts'
 import { openDisk, removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
+import { startDelivering } from './webhooks/deliver.ts'
+import { openSender } from './webhooks/send.ts'
+import { openTargets, type Resolve } from './webhooks/target.ts'
 
 // The composition root: everything is made here and handed on. Nothing else knows how the parts fit.
 
@@ -38,6 +41,7 @@ export type Addresses = { baseUrl: string; uploadUrl: string; consoleUrl: string
 
 /** What a test may set. */
 export type Overrides = {
+  resolve?: Resolve
   clock?: Clock
   uploadIdleMs?: number
   loadLimits?: Partial<LoadLimits>
@@ -83,15 +87,31 @@ export async function startApp(
 
     const jobs = await openJobs(connection, onError)
     closers.push(() => jobs.stop())
+    const announcer = { clock, jobs, retryScale: config.webhookRetryScale }
     await jobs.work({
-      'process-session': ({ sessionId }) => processSession({ db, storage }, sessionId),
-      'give-up-session': ({ sessionId }) => giveUpSession({ db, storage }, sessionId),
+      'process-session': ({ sessionId }) => processSession({ db, storage, announcer }, sessionId),
+      'give-up-session': ({ sessionId }) => giveUpSession({ db, storage, announcer }, sessionId),
       'remove-objects': ({ sessionId, objects }) =>
         objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
     })
     const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
     const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
     closers.push(() => Promise.all([admitting.stop(), sweeping.stop()]))
+
+    const targets = openTargets(config.webhookTargets, overrides.resolve)
+    const sender = openSender({ targets })
+    closers.push(() => sender.close())
+    const delivering = startDelivering({
+      db,
+      connection,
+      jobs,
+      clock,
+      sender,
+      webhookKey: secrets.webhookSecrets,
+      retryScale: config.webhookRetryScale,
+      onError,
+    })
+    closers.push(() => delivering.stop())
 
     const callers = openCallers(db, onError)
     closers.push(() => callers.close())
@@ -119,7 +139,10 @@ export async function startApp(
       node,
       clock,
       links,
+      targets,
+      announcer,
       cursorKey: secrets.cursors,
+      webhookKey: secrets.webhookSecrets,
       intake,
     })
     const server = buildServer({

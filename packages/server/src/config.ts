@@ -18,6 +18,10 @@ export type Config = {
   rateLimit: number
   uploadTtlS: number
   corsOrigins: string[]
+  /** Where webhooks may go: public https addresses, or loopback and private ones too. */
+  webhookTargets: 'public' | 'local'
+  /** Multiplies every time of the retry schedule, for tests and sandboxes. */
+  webhookRetryScale: number
   logLevel: LogLevel
 }
 
@@ -41,8 +45,13 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
+    webhookTargets: 'public',
+    webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
     logLevel: read('TAPEDECK_LOG_LEVEL', 'info', logLevel),
   }
+  // Whoever listens on loopback alone tries things out on one machine, receivers too.
+  const nearby = isLoopback(config.host) ? 'local' : 'public'
+  config.webhookTargets = read('TAPEDECK_WEBHOOK_TARGETS', nearby, webhookTargets)
   if (
     config.databaseUrl &&
     !config.secret &&
@@ -131,6 +140,21 @@ function origins(text: string): string[] {
     }
     return origin
   })
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function webhookTargets(text: string): Config['webhookTargets'] {
+  if (text !== 'public' && text !== 'local') throw new Error(`must be public or local, not ${text}`)
+  return text
+}
+
+function scale(text: string): number {
+  const value = /^\d{1,3}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
+  if (!(value > 0 && value <= 1)) throw new Error(`must be a number above 0 and up to 1, not ${text}`)
+  return value
 }
 
 function logLevel(text: string): LogLevel {

@@ -9,7 +9,7 @@ export type Place = { createdAt: Date; id: string }
 const SEAL_BYTES = 16
 const PLACE = /^(\d{1,16})\.([a-z]+_[0-9a-v]+)$/
 
-export function writeCursor(key: Buffer, filters: unknown, { createdAt, id }: Place): string {
+function writeCursor(key: Buffer, filters: unknown, { createdAt, id }: Place): string {
   const place = `${createdAt.getTime()}.${id}`
   return Buffer.concat([seal(key, filters, place), Buffer.from(place)]).toString('base64url')
 }
@@ -24,6 +24,24 @@ export function readCursor(key: Buffer, filters: unknown, cursor: string): Place
     throw invalid('cursor', 'cursor must be the next_cursor of a page with the same filters')
   }
   return { createdAt: new Date(Number(time)), id }
+}
+
+/** One page from rows that were read with one more than the limit. */
+export function toPage<Row extends { created_at: Date; id: string }, Item>(
+  key: Buffer,
+  filters: unknown,
+  rows: Row[],
+  limit: number,
+  toObject: (row: Row) => Item,
+): { object: 'list'; data: Item[]; has_more: boolean; next_cursor: string | null } {
+  const page = rows.slice(0, limit)
+  const last = rows.length > limit ? page.at(-1) : undefined
+  return {
+    object: 'list',
+    data: page.map(toObject),
+    has_more: last !== undefined,
+    next_cursor: last ? writeCursor(key, filters, { createdAt: last.created_at, id: last.id }) : null,
+  }
 }
 
 function seal(key: Buffer, filters: unknown, place: string): Buffer {

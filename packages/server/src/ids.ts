@@ -1,9 +1,12 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
+import { SECRET_PREFIX } from '@tapedeck/contract'
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
+export type IdPrefix = 'ses' | 'org' | 'key' | 'we' | 'evt' | 'del'
+
 /** Prefix, 48 bits of time so that ids sort by age, 128 random bits so that none can be guessed. */
-export function newId(prefix: 'ses' | 'org' | 'key', nowMs: number): string {
+export function newId(prefix: IdPrefix, nowMs: number): string {
   const bytes = Buffer.alloc(22)
   bytes.writeUIntBE(nowMs, 0, 6)
   randomFillSync(bytes, 6)
@@ -11,10 +14,11 @@ export function newId(prefix: 'ses' | 'org' | 'key', nowMs: number): string {
 }
 
 /** 22 bytes in base32. */
-const SESSION_ID = /^ses_[0-9a-v]{36}$/
+const RANDOM = /^[0-9a-v]{36}$/
 
-export function isSessionId(text: string): boolean {
-  return SESSION_ID.test(text)
+/** Whether a text can be an id at all; what cannot is not looked up. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && RANDOM.test(text.slice(prefix.length + 1))
 }
 
 // Requests are many: their randomness is drawn for 256 of them at once.
@@ -33,6 +37,11 @@ export function newRequestId(): string {
 /** An API key: 160 random bits behind its prefix. */
 export function newKey(mode: 'live' | 'test'): string {
   return `svc_${mode}_${base32(randomBytes(20))}`
+}
+
+/** The key of a webhook endpoint's signatures: 192 random bits. */
+export function newWebhookSecret(): string {
+  return `${SECRET_PREFIX}${randomBytes(24).toString('base64url')}`
 }
 
 /** Tells apart two objects written for the same part. */

@@ -1,11 +1,16 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 /** The keys that the service derives from its one secret, each for one use. */
-export type Secrets = { uploadUrls: Buffer; cursors: Buffer; responses: Buffer }
+export type Secrets = { uploadUrls: Buffer; cursors: Buffer; responses: Buffer; webhookSecrets: Buffer }
 
 export function deriveSecrets(secret: string): Secrets {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'tapedeck', use, 32))
-  return { uploadUrls: derive('upload-url'), cursors: derive('cursor'), responses: derive('response') }
+  return {
+    uploadUrls: derive('upload-url'),
+    cursors: derive('cursor'),
+    responses: derive('response'),
+    webhookSecrets: derive('webhook-secret'),
+  }
 }
 
 const NONCE_BYTES = 12

@@ -16,6 +16,8 @@ test('an empty environment gives the embedded defaults', () => {
     rateLimit: 1000,
     uploadTtlS: 86_400,
     corsOrigins: [],
+    webhookTargets: 'local',
+    webhookRetryScale: 1,
     logLevel: 'info',
   })
 })
@@ -32,6 +34,8 @@ test('every wrong value is refused by name, all at once', () => {
     TAPEDECK_RATE_LIMIT: '0',
     TAPEDECK_UPLOAD_TTL_S: '1.5',
     TAPEDECK_CORS_ORIGINS: 'https://a.example/path',
+    TAPEDECK_WEBHOOK_TARGETS: 'anywhere',
+    TAPEDECK_WEBHOOK_RETRY_SCALE: '2',
     TAPEDECK_LOG_LEVEL: 'loud',
   }
   assert.throws(
@@ -59,6 +63,12 @@ test('a refused value that may hold a password is not repeated', () => {
     () => readConfig({ DATABASE_URL: 'mysql://me:hunter2@x' }),
     (error) => error instanceof Error && !error.message.includes('hunter2'),
   )
+})
+
+test('webhooks may go to local addresses where the service itself listens on loopback, and not elsewhere', () => {
+  assert.equal(readConfig({ TAPEDECK_HOST: '::1' }).webhookTargets, 'local')
+  assert.equal(readConfig({ TAPEDECK_HOST: '0.0.0.0' }).webhookTargets, 'public')
+  assert.equal(readConfig({ TAPEDECK_WEBHOOK_TARGETS: 'public' }).webhookTargets, 'public')
 })
 
 test('public addresses lose the slash at their end', () => {

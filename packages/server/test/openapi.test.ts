@@ -66,14 +66,26 @@ test('every example in the document fits its own schema', () => {
   assert.ok(checked > 50, `${checked} examples`)
 })
 
-test('every operation of sessions is described, with its errors and headers', () => {
+test('every operation is described, with its errors and headers', () => {
   const ids = operations().map((operation) => operation.operationId)
   assert.deepEqual(ids.sort(), [
     'completeSession',
     'createSession',
+    'createWebhookEndpoint',
     'deleteSession',
+    'deleteWebhookEndpoint',
+    'listEvents',
     'listSessions',
+    'listWebhookDeliveries',
+    'listWebhookEndpoints',
+    'redeliver',
+    'redeliverFailed',
+    'retrieveEvent',
     'retrieveSession',
+    'retrieveWebhookEndpoint',
+    'rotateWebhookSecret',
+    'testWebhookEndpoint',
+    'updateWebhookEndpoint',
     'uploadPart',
   ])
   for (const { operationId, responses } of operations()) {

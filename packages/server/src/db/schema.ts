@@ -1,4 +1,11 @@
-import type { Issue, SessionStatus } from '@tapedeck/contract'
+import type {
+  AnyEventType,
+  AttemptError,
+  DeliveryStatus,
+  EventType,
+  Issue,
+  SessionStatus,
+} from '@tapedeck/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 
 // The tables as migrations/ makes them.
@@ -63,6 +70,49 @@ export type Tables = {
     node_id: number | null
     response: Buffer | null
     created_at: Generated<Date>
+  }
+  webhook_endpoints: {
+    id: string
+    organisation_id: string
+    url: string
+    events: EventType[]
+    description: string | null
+    status: Generated<'enabled' | 'disabled'>
+    secret: Buffer
+    previous_secret: Buffer | null
+    previous_secret_until: Date | null
+    timeouts: Generated<number>
+    paused_until: Date | null
+    created_at: Generated<Date>
+  }
+  events: {
+    id: string
+    organisation_id: string
+    type: AnyEventType
+    body: string
+    created_at: Date
+  }
+  deliveries: {
+    id: string
+    organisation_id: string
+    endpoint_id: string
+    event_id: string
+    event_type: AnyEventType
+    status: Generated<DeliveryStatus>
+    attempt_count: Generated<number>
+    round_attempts: Generated<number>
+    next_attempt_at: Date | null
+    deadline_at: Date
+    created_at: Date
+  }
+  delivery_attempts: {
+    delivery_id: string
+    number: number
+    started_at: Date
+    duration_ms: number
+    status: number | null
+    error: AttemptError | null
+    response: string
   }
   processing_gate: { only_row: Generated<boolean>; paused: Generated<boolean> }
 }

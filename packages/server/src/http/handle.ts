@@ -29,7 +29,13 @@ export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
     const url = request.raw.url ?? '/'
     const query = readQuery(parseQuery(url))
     const body = readBody(request.body)
-    const input = { caller, id: idIn(request.params), query, body }
+    const input = {
+      caller,
+      id: paramIn(request.params, 'id'),
+      delivery: paramIn(request.params, 'delivery'),
+      query,
+      body,
+    }
     const key =
       operation.method === 'POST' ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
 
@@ -51,9 +57,9 @@ function fresh(operation: Operation, result: unknown): Answer {
   return { status: operation.status, json: JSON.stringify(result), replayed: false }
 }
 
-function idIn(params: unknown): string {
-  const id: unknown = typeof params === 'object' && params ? Reflect.get(params, 'id') : undefined
-  return typeof id === 'string' ? id : ''
+function paramIn(params: unknown, name: string): string {
+  const value: unknown = typeof params === 'object' && params ? Reflect.get(params, name) : undefined
+  return typeof value === 'string' ? value : ''
 }
 
 function pathOf(url: string): string {

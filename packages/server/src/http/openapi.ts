@@ -54,7 +54,7 @@ export function openApiDocument(
     info: {
       title: 'Tapedeck control API',
       version: '1.0.0',
-      summary: 'Upload sensor recordings, follow their processing.',
+      summary: 'Upload sensor recordings, follow their processing, be told when it is done.',
       description:
         'Create a session, PUT the parts of the file to the signed URLs, complete the session, and follow it until it is `processed` or `failed`.',
       license: { name: 'Proprietary', url: `${addresses.baseUrl}/docs` },
@@ -64,6 +64,11 @@ export function openApiDocument(
     tags: [
       { name: 'Sessions', description: 'One recording is one session.' },
       { name: 'Uploads', description: 'The signed storage endpoint that receives the bytes.' },
+      {
+        name: 'Webhooks',
+        description: 'Endpoints of yours that are told what happened, and what was sent to them.',
+      },
+      { name: 'Events', description: 'What happened, whoever was told.' },
     ],
     paths,
     components: {
@@ -90,7 +95,7 @@ function describe(operation: Operation): Json {
   ]
   return {
     operationId: operation.id,
-    tags: ['Sessions'],
+    tags: [operation.tag],
     summary: operation.summary,
     description: `${operation.description}\n\nNeeds a key with \`${operation.permission}\`.`,
     parameters: [
@@ -197,7 +202,7 @@ function pathParameters(path: string): Json[] {
     name,
     in: 'path',
     required: true,
-    description: 'The id of the session, `ses_…`.',
+    description: name === 'delivery' ? 'The id of the delivery.' : 'The id of the object.',
     schema: { type: 'string' },
   }))
 }

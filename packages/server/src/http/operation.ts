@@ -1,13 +1,18 @@
 import type { ErrorCode } from '@tapedeck/contract'
-import type { Static, TObject, TSchema } from 'typebox'
+import Type, { type Static, type TObject, type TSchema } from 'typebox'
 import type { Caller } from '../access/caller.ts'
 import type { Commit } from '../db/commit.ts'
+
+/** No query, or no body. */
+export const Nothing = Type.Object({}, { additionalProperties: false })
 
 /** What a verb is given: who asks, which object, and the parsed input. */
 export type Input<Query extends TSchema, Body extends TSchema> = {
   caller: Caller
   /** `{id}` of the path; empty where the path has none. */
   id: string
+  /** `{delivery}` of the path, likewise. */
+  delivery: string
   query: Static<Query>
   body: Static<Body>
   commit: Commit
@@ -15,9 +20,10 @@ export type Input<Query extends TSchema, Body extends TSchema> = {
 
 /** One row of the API: how it is called, what it takes and gives, and the verb that does it. */
 export type Operation<Query extends TObject = TObject, Body extends TObject = TObject> = {
-  method: 'GET' | 'POST' | 'DELETE'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   id: string
+  tag: 'Sessions' | 'Webhooks' | 'Events'
   permission: 'read' | 'write'
   summary: string
   description: string

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import { ApiError, invalid } from '../errors.ts'
-import { isSessionId } from '../ids.ts'
+import { isId } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Metrics } from '../operate/metrics.ts'
 import { type ExpectedPart, expectPart, recordPart } from '../sessions/parts.ts'
@@ -72,7 +72,7 @@ async function checkUrl({ urlKey, clock }: UploadDeps, request: FastifyRequest) 
   const [expires = '', signature = ''] = [query.get('expires'), query.get('signature')]
   const address = { sessionId: session, number: Number(number), expiresS: Number(expires) }
   const wellFormed =
-    isSessionId(session) && /^[1-9]\d{0,4}$/.test(number) && /^\d{1,12}$/.test(expires) && query.size === 2
+    isId('ses', session) && /^[1-9]\d{0,4}$/.test(number) && /^\d{1,12}$/.test(expires) && query.size === 2
   if (!wellFormed || !isSigned(urlKey, address, signature)) {
     throw new ApiError(
       'signature_invalid',

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import { fromKysely, PgBoss } from 'pg-boss'
 import type { Connection } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
+import { type DeliveryQueue, openDeliveryQueue, putQueue } from './delivery-queue.ts'
 
 // The queue: jobs live in the same database, are written in the transaction that causes them, and are tried
 // again when their worker dies. pg-boss does the work behind `enqueue` and `work`; nothing else knows it.
@@ -21,6 +22,8 @@ export type Jobs = {
   /** Adds a job in the caller's transaction: it exists if and only if that commits. */
   enqueue<Name extends JobName>(trx: Transaction<Tables>, name: Name, data: JobData[Name]): Promise<void>
   work(handlers: Handlers): Promise<void>
+  /** Deliveries are pulled rather than worked on: many at once, with a say in whose. */
+  deliveries: DeliveryQueue
   stop(): Promise<void>
 }
 
@@ -59,6 +62,7 @@ export async function openJobs(
   await boss.start()
   for (const name of names) await ensureQueue(boss, name)
   return {
+    deliveries: await openDeliveryQueue(boss),
     async enqueue(trx, name, data) {
       await boss.send(name, data, { db: fromKysely(trx) })
     },
@@ -82,8 +86,7 @@ async function ensureQueue(boss: PgBoss, name: JobName): Promise<void> {
     deleteAfterSeconds: 24 * 3600,
     ...(giveUp && { deadLetter: giveUp }),
   }
-  if (await boss.getQueue(name)) await boss.updateQueue(name, options)
-  else await boss.createQueue(name, options)
+  await putQueue(boss, name, options)
 }
 
 async function workOn<Name extends JobName>(

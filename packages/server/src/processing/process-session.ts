@@ -1,16 +1,18 @@
 import type { Issue } from '@tapedeck/contract'
 import type { Db } from '../db/database.ts'
 import type { SessionRow } from '../db/schema.ts'
-import { move, partsOf, type Trx } from '../sessions/session.ts'
+import { move, partsOf, type Trx, toObject } from '../sessions/session.ts'
 import { openRecording, type Recording } from '../storage/recording.ts'
 import type { Storage } from '../storage/storage.ts'
+import { type Announcer, announce } from '../webhooks/plan.ts'
 
-type Deps = { db: Db; storage: Storage }
+type Deps = { db: Db; storage: Storage; announcer: Announcer }
 
 const HEAD_BYTES = 16
 
 /** Reads a verified recording and moves its session on. A session deleted meanwhile stays deleted. */
-export async function processSession({ db, storage }: Deps, sessionId: string): Promise<void> {
+export async function processSession(deps: Deps, sessionId: string): Promise<void> {
+  const { db, storage } = deps
   const session = await db
     .selectFrom('sessions')
     .select('status')
@@ -19,12 +21,12 @@ export async function processSession({ db, storage }: Deps, sessionId: string): 
   if (session?.status !== 'processing') return
   const recording = openRecording(storage, await partsOf(db, sessionId))
   const issue = await findUnsupported(recording)
-  await fail(db, sessionId, [issue])
+  await fail(deps, sessionId, [issue])
 }
 
 /** The last try is over: the session ends with an issue that says so, and the queue goes on. */
-export async function giveUpSession({ db }: Deps, sessionId: string): Promise<void> {
-  await fail(db, sessionId, [
+export async function giveUpSession(deps: Deps, sessionId: string): Promise<void> {
+  await fail(deps, sessionId, [
     {
       code: 'processing_crashed',
       severity: 'error',
@@ -44,10 +46,18 @@ async function findUnsupported(recording: Recording): Promise<Issue> {
   }
 }
 
-async function fail(db: Db, sessionId: string, issues: Issue[]): Promise<void> {
+/** State, index and event are one transaction. */
+async function fail({ db, announcer }: Deps, sessionId: string, issues: Issue[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const session = await move(trx, sessionId, 'processing', 'failed', { issues: JSON.stringify(issues) })
-    if (session) await indexIssues(trx, session, issues)
+    if (!session) return
+    await indexIssues(trx, session, issues)
+    const { id, object, status, segment_count } = toObject(session)
+    await announce(announcer, trx, {
+      organisationId: session.organisation_id,
+      type: 'session.failed',
+      object: { id, object, status, segment_count, issues },
+    })
   })
 }
 

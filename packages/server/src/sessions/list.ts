@@ -1,7 +1,7 @@
 import { DEFAULT_PAGE_SIZE, type ListSessions, type SessionList } from '@tapedeck/contract'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
-import { type Place, readCursor, writeCursor } from '../cursor.ts'
+import { type Place, readCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { parseTime } from '../time.ts'
@@ -17,22 +17,13 @@ export async function list(
 ): Promise<SessionList> {
   const { limit = DEFAULT_PAGE_SIZE, cursor, ...given } = input
   const filters = readFilters(given)
-  const identity = [caller.organisationId, filters]
+  const identity = ['sessions', caller.organisationId, filters]
   const after = cursor === undefined ? undefined : readCursor(cursorKey, identity, cursor)
   const rows = await newestFirst(db, caller.organisationId, filters, after)
     .select(sessionColumns)
     .limit(limit + 1)
     .execute()
-  const page = rows.slice(0, limit)
-  const last = page.at(-1)
-  const hasMore = rows.length > limit
-  return {
-    object: 'list',
-    data: page.map(toObject),
-    has_more: hasMore,
-    next_cursor:
-      hasMore && last ? writeCursor(cursorKey, identity, { createdAt: last.created_at, id: last.id }) : null,
-  }
+  return toPage(cursorKey, identity, rows, limit, toObject)
 }
 
 type Filters = ReturnType<typeof readFilters>

@@ -4,7 +4,7 @@ import type { Caller } from '../access/caller.ts'
 import type { Db } from '../db/database.ts'
 import type { PartRow, SessionRow, Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
-import { isSessionId } from '../ids.ts'
+import { isId } from '../ids.ts'
 
 export type Trx = Transaction<Tables>
 
@@ -60,7 +60,7 @@ export async function move<From extends SessionStatus>(
 
 /** The one way to an object: absent is `not_found`, another organisation's is `permission`. */
 export async function findSession(db: Db, caller: Caller, id: string): Promise<SessionRow> {
-  const row = isSessionId(id)
+  const row = isId('ses', id)
     ? await db.selectFrom('sessions').select(sessionColumns).where('id', '=', id).executeTakeFirst()
     : undefined
   if (!row) throw sessionNotFound(id)

@@ -35,17 +35,27 @@ export type ErrorAnswer = Answer<ErrorBody>
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** A fetch-ready PUT of one part. */
-export async function putPart(
+/** The header that goes with a part. */
+export const checksum = (bytes: Uint8Array): Record<string, string> => ({
+  'x-amz-checksum-sha256': sha256(bytes).toString('base64'),
+})
+
+/** PUTs one part with its checksum. */
+export function putPart(
   partUrl: string,
   bytes: Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {},
 ): Promise<Answer<ErrorBody | undefined>> {
-  const response = await fetch(partUrl, {
-    method: 'PUT',
-    headers: { 'x-amz-checksum-sha256': sha256(bytes).toString('base64'), ...headers },
-    body: bytes,
-  })
+  return putBytes(partUrl, bytes, { ...checksum(bytes), ...headers })
+}
+
+/** A PUT with these headers and no others. */
+export async function putBytes(
+  partUrl: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<Answer<ErrorBody | undefined>> {
+  const response = await fetch(partUrl, { method: 'PUT', headers, body: bytes })
   const text = await response.text()
   return {
     status: response.status,
@@ -95,6 +105,13 @@ export async function createSession(
   if (answer.status !== 201)
     throw new Error(`create answered ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer.body
+}
+
+/** The URL of a part of a session just created. */
+export function urlOf(session: CreatedSession, number = 1): string {
+  const part = session.upload.parts.find((candidate) => candidate.number === number)
+  if (!part) throw new Error(`the session has no part ${number}`)
+  return part.url
 }
 
 /** Creates a session and sends all its parts. */

@@ -1,0 +1,54 @@
+import Type from 'typebox'
+import { ListOf, pageParameters } from './list.ts'
+import { Timestamp } from './names.ts'
+
+/** What an endpoint can subscribe to. */
+export const eventTypes = [
+  'session.processed',
+  'session.failed',
+  'export.completed',
+  'export.failed',
+] as const
+export type EventType = (typeof eventTypes)[number]
+
+/** Sent by `test` alone, to whoever asks for it. */
+export const PING = 'ping'
+export const allEventTypes = [...eventTypes, PING] as const
+export type AnyEventType = (typeof allEventTypes)[number]
+
+export const Event = Type.Object(
+  {
+    id: Type.String({
+      description: '`evt_…`; receivers deduplicate by it.',
+      examples: ['evt_069ov5l8gk7m2s1q4d8f0h3j5n7r9t2v4b6a'],
+    }),
+    object: Type.Literal('event'),
+    type: Type.Enum([...allEventTypes], { description: 'What happened.' }),
+    created_at: Timestamp('When it happened.'),
+    data: Type.Object({
+      object: Type.Unknown({
+        description:
+          'For session events: `id`, `object`, `status`, `segment_count`; `session.failed` also has `issues`. For `ping`: the endpoint.',
+      }),
+    }),
+  },
+  { title: 'Event' },
+)
+export type Event = Type.Static<typeof Event>
+
+export const EventList = ListOf(Event, 'List of events')
+export type EventList = Type.Static<typeof EventList>
+
+export const ListEvents = Type.Object(
+  {
+    type: Type.Optional(
+      Type.Enum([...allEventTypes], {
+        description: 'Only events of this type.',
+        expectation: `must be one of ${allEventTypes.join(', ')}`,
+      }),
+    ),
+    ...pageParameters,
+  },
+  { additionalProperties: false },
+)
+export type ListEvents = Type.Static<typeof ListEvents>

@@ -1,0 +1,63 @@
+import { sql } from 'kysely'
+import { fromKysely, type PgBoss, type Queue } from 'pg-boss'
+import type { Db } from '../db/database.ts'
+
+// The jobs that deliver events. Thousands may be due at once, most for receivers that are fine and some for
+// receivers that hang, so they are not worked on one by one: whoever delivers pulls as many as it has room for,
+// leaving out the endpoints that are busy, and settles many in one transaction with what became of them.
+
+export type PlannedDelivery = { deliveryId: string; endpointId: string; delayMs: number }
+export type PulledDelivery = { jobId: string; deliveryId: string; endpointId: string }
+
+export type DeliveryQueue = {
+  /** Adds jobs in the caller's transaction. */
+  add(trx: Db, planned: PlannedDelivery[]): Promise<void>
+  /** Claims jobs that are due. One that is not settled within the claim is due again: its claimer has died. */
+  pull(limit: number, except: string[]): Promise<PulledDelivery[]>
+  /** Ends jobs in the caller's transaction. */
+  settle(trx: Db, jobIds: string[]): Promise<void>
+}
+
+const NAME = 'deliver-event'
+/** Notified when there are deliveries that are due at once. */
+export const DELIVERIES_CHANNEL = 'tapedeck_deliveries'
+const CLAIM_S = 25
+
+type Data = { deliveryId: string; endpointId: string }
+
+export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
+  await putQueue(boss, NAME, {
+    expireInSeconds: CLAIM_S,
+    // Only a claim that ran out counts as a failure here; the schedule of attempts is the delivery's own.
+    retryLimit: 100_000,
+    retryDelay: 0,
+    deleteAfterSeconds: 3600,
+  })
+  return {
+    async add(trx, planned) {
+      if (planned.length === 0) return
+      const jobs = planned.map(({ deliveryId, endpointId, delayMs }) => ({
+        data: { deliveryId, endpointId },
+        group: { id: endpointId },
+        // Seconds from now by the database's clock.
+        startAfter: delayMs / 1000,
+      }))
+      await boss.insert(NAME, jobs, { db: fromKysely(trx) })
+      if (planned.some(({ delayMs }) => delayMs === 0))
+        await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(trx)
+    },
+    async pull(limit, except) {
+      const jobs = await boss.fetch<Data>(NAME, { batchSize: limit, ignoreGroups: except })
+      return jobs.map(({ id, data }) => ({ jobId: id, ...data }))
+    },
+    async settle(trx, jobIds) {
+      if (jobIds.length > 0) await boss.complete(NAME, jobIds, null, { db: fromKysely(trx) })
+    },
+  }
+}
+
+/** Makes a queue, or gives it these settings. */
+export async function putQueue(boss: PgBoss, name: string, options: Omit<Queue, 'name'>): Promise<void> {
+  if (await boss.getQueue(name)) await boss.updateQueue(name, options)
+  else await boss.createQueue(name, options)
+}

@@ -1,0 +1,16 @@
+import type { DeletedWebhookEndpoint } from '@tapedeck/contract'
+import type { Caller } from '../access/caller.ts'
+import type { Db } from '../db/database.ts'
+import { endpointNotFound, findEndpoint } from './endpoint.ts'
+
+/** Deletes the endpoint with its deliveries; events stay. */
+export async function removeEndpoint(
+  { db }: { db: Db },
+  caller: Caller,
+  id: string,
+): Promise<DeletedWebhookEndpoint> {
+  await findEndpoint(db, caller, id)
+  const { numDeletedRows } = await db.deleteFrom('webhook_endpoints').where('id', '=', id).executeTakeFirst()
+  if (numDeletedRows === 0n) throw endpointNotFound(id)
+  return { id, object: 'webhook_endpoint', deleted: true }
+}

@@ -1,0 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+const DEADLINE_MS = 30_000
+const EVERY_MS = 10
+
+/** Looks again and again until something is there; what was awaited is named when it never comes. */
+export async function until<T>(awaited: string, look: () => Promise<T | false | undefined>): Promise<T> {
+  const deadline = performance.now() + DEADLINE_MS
+  for (;;) {
+    const found = await look()
+    if (found !== false && found !== undefined) return found
+    if (performance.now() > deadline) throw new Error(`waited in vain until ${awaited}`)
+    await delay(EVERY_MS)
+  }
+}
