@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { errorCodes, errorStatus, errorType } from '@tapedeck/contract'
+import { attemptErrors, errorCodes, errorStatus, errorType, eventTypes } from '@tapedeck/contract'
 import { readConfig } from './packages/server/src/config.ts'
+import { sign } from './packages/server/src/webhooks/sign.ts'
 
 const api = readFileSync('docs/api.md', 'utf8')
+const webhooks = readFileSync('docs/webhooks.md', 'utf8')
 const readme = readFileSync('README.md', 'utf8')
 
 test('docs/api.md lists every error code with its status, type, meaning and remedy, and no other', () => {
@@ -28,6 +31,23 @@ test('the README lists every variable that the configuration reads, and no other
   assert.deepEqual(listed.sort(), [...read].sort())
 })
 
+test('docs/webhooks.md lists every error of an attempt and every event, and no other', () => {
+  const errors = [...webhooks.matchAll(/^\| `([a-z_]+)` \| (.*?) \|$/gm)].map(([, name = '', meaning]) => [
+    name,
+    meaning,
+  ])
+  assert.deepEqual(Object.fromEntries(errors.filter(([name]) => name !== 'ping')), attemptErrors)
+  const events = [...webhooks.matchAll(/^\| `([a-z]+\.[a-z]+)` \|/gm)].map(([, name]) => name)
+  assert.deepEqual(events, [...eventTypes])
+})
+
+test('the worked example of a signature is right', () => {
+  const [, secret = ''] = /`(whsec_[^…`]+)`/.exec(webhooks) ?? []
+  const [, time = '', signature] = /^Service-Signature: (?:t=(\d+)),(v1=.*)$/m.exec(webhooks) ?? []
+  const [, body = ''] = /^(\{"id":"evt_.*\})$/m.exec(webhooks) ?? []
+  assert.equal(sign(body, [secret], Number(time) * 1000), `t=${time},${signature}`)
+})
+
 test('links between documents lead somewhere', () => {
   for (const file of [
     'README.md',
@@ -38,7 +58,7 @@ test('links between documents lead somewhere', () => {
   ]) {
     for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/\]\(([^)#]+)\)/g)) {
       if (!target.includes('://'))
-        assert.doesNotThrow(() => readFileSync(target), `${file} links to ${target}`)
+        assert.doesNotThrow(() => readFileSync(join(dirname(file), target)), `${file} links to ${target}`)
     }
   }
 })

@@ -17,7 +17,6 @@ export const attemptErrors = {
   tls: 'No TLS connection could be made, or the certificate is not valid for the host.',
   response_invalid: 'What came back is not an HTTP answer.',
   endpoint_disabled: 'The endpoint was disabled before the event could be delivered.',
-  internal: 'A fault of the service.',
 } as const
 export type AttemptError = keyof typeof attemptErrors
 
