@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { type RawBuilder, sql } from 'kysely'
 import { invalid } from './errors.ts'
 
 // A cursor is the place after the last item of a page, sealed together with the filters it belongs to, so
@@ -24,6 +25,13 @@ export function readCursor(key: Buffer, filters: unknown, cursor: string): Place
     throw invalid('cursor', 'cursor must be the next_cursor of a page with the same filters')
   }
   return { createdAt: new Date(Number(time)), id }
+}
+
+/** The rows after a cursor, in the order of every list; all of them without one. */
+export function afterCursor(key: Buffer, filters: unknown, cursor: string | undefined): RawBuilder<boolean> {
+  if (cursor === undefined) return sql<boolean>`true`
+  const { createdAt, id } = readCursor(key, filters, cursor)
+  return sql<boolean>`(created_at, id) < (${createdAt}, ${id})`
 }
 
 /** One page from rows that were read with one more than the limit. */

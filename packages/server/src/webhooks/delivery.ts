@@ -4,9 +4,9 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryList,
 } from '@tapedeck/contract'
-import { type Selectable, sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Caller } from '../access/caller.ts'
-import { readCursor, toPage } from '../cursor.ts'
+import { afterCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
@@ -38,11 +38,8 @@ export async function listDeliveries(
   let query = db.selectFrom('deliveries').select(columns).where('endpoint_id', '=', endpointId)
   if (status !== undefined) query = query.where('status', '=', status)
   if (type !== undefined) query = query.where('event_type', '=', type)
-  if (cursor !== undefined) {
-    const { createdAt, id } = readCursor(cursorKey, identity, cursor)
-    query = query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${id})`)
-  }
   const rows = await query
+    .where(afterCursor(cursorKey, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)

@@ -3,7 +3,7 @@ import { DEFAULT_PAGE_SIZE } from '@tapedeck/contract'
 import { type Selectable, sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
 import type { Clock } from '../clock.ts'
-import { readCursor, toPage } from '../cursor.ts'
+import { afterCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
@@ -48,11 +48,8 @@ export async function listEvents(
   const identity = ['events', caller.organisationId, type ?? null]
   let query = db.selectFrom('events').select(columns).where('organisation_id', '=', caller.organisationId)
   if (type !== undefined) query = query.where('type', '=', type)
-  if (cursor !== undefined) {
-    const { createdAt, id } = readCursor(cursorKey, identity, cursor)
-    query = query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${id})`)
-  }
   const rows = await query
+    .where(afterCursor(cursorKey, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)

@@ -4,9 +4,8 @@ import {
   type WebhookEndpoint,
   type WebhookEndpointList,
 } from '@tapedeck/contract'
-import { sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
-import { readCursor, toPage } from '../cursor.ts'
+import { afterCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import { endpointColumns, findEndpoint, toObject } from './endpoint.ts'
 
@@ -16,15 +15,12 @@ export async function listEndpoints(
   { limit = DEFAULT_PAGE_SIZE, cursor }: ListWebhookEndpoints,
 ): Promise<WebhookEndpointList> {
   const identity = ['webhook_endpoints', caller.organisationId]
-  let query = db
+  const query = db
     .selectFrom('webhook_endpoints')
     .select(endpointColumns)
     .where('organisation_id', '=', caller.organisationId)
-  if (cursor !== undefined) {
-    const { createdAt, id } = readCursor(cursorKey, identity, cursor)
-    query = query.where(sql<boolean>`(created_at, id) < (${createdAt}, ${id})`)
-  }
   const rows = await query
+    .where(afterCursor(cursorKey, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorCode } from '../../src/db/embedded/error-code.ts'
+import { systemCode } from '../../src/errors.ts'
 
 export const needsProc = process.platform === 'linux' ? false : 'looks into /proc'
 
@@ -24,7 +24,7 @@ export function kill(...pids: number[]): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch (error) {
-      if (errorCode(error) !== 'ESRCH') throw error // ended by itself, as a session without its postmaster does
+      if (systemCode(error) !== 'ESRCH') throw error // ended by itself, as a session without its postmaster does
     }
   }
 }

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorCode } from './error-code.ts'
+import { systemCode } from '../../errors.ts'
 
 export type Programs = { initdb: string; postgres: string }
 
@@ -63,7 +63,7 @@ function makeLink(source: string, target: string): void {
   try {
     symlinkSync(source, target)
   } catch (cause) {
-    if (errorCode(cause) === 'EEXIST') return // another process made it in the meantime
+    if (systemCode(cause) === 'EEXIST') return // another process made it in the meantime
     throw new Error(
       `the library link ${target} is missing and cannot be made: ${cause}; run "npm rebuild" ` +
         'or start Tapedeck once as a user who may write there',

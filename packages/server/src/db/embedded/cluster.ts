@@ -6,7 +6,7 @@
 import { closeSync, existsSync, fsyncSync, mkdtempSync, openSync, readdirSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from './error-code.ts'
+import { systemCode } from '../../errors.ts'
 import { spawnKept } from './keeper.ts'
 import { openLog } from './server-log.ts'
 import { type Account, handOver } from './unprivileged.ts'
@@ -96,6 +96,6 @@ async function discard(path: string): Promise<void> {
     await rm(path, { recursive: true, force: true })
   } catch (error) {
     // A losing initdb still writes there; it discards its own, or the next start does.
-    if (errorCode(error) !== 'ENOTEMPTY') throw error
+    if (systemCode(error) !== 'ENOTEMPTY') throw error
   }
 }

@@ -9,7 +9,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { errorCode } from './error-code.ts'
+import { systemCode } from '../../errors.ts'
 
 export type Hold =
   | { state: 'held'; pid: number }
@@ -79,7 +79,7 @@ function readIfThere(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     // ESRCH: the process ended while its file in /proc was read.
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH') return undefined
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ESRCH') return undefined
     throw error
   }
 }
