@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { issueCodes } from '@tapedeck/analysis'
 import { attemptErrors, errorCodes, errorStatus, errorType, eventTypes } from '@tapedeck/contract'
 import { readConfig } from './packages/server/src/config.ts'
 import { sign } from './packages/server/src/webhooks/sign.ts'
 
 const api = readFileSync('docs/api.md', 'utf8')
 const webhooks = readFileSync('docs/webhooks.md', 'utf8')
+const issues = readFileSync('docs/issues.md', 'utf8')
 const readme = readFileSync('README.md', 'utf8')
 
 test('docs/api.md lists every error code with its status, type, meaning and remedy, and no other', () => {
@@ -46,6 +48,13 @@ test('the worked example of a signature is right', () => {
   const [, time = '', signature] = /^Service-Signature: (?:t=(\d+)),(v1=.*)$/m.exec(webhooks) ?? []
   const [, body = ''] = /^(\{"id":"evt_.*\})$/m.exec(webhooks) ?? []
   assert.equal(sign(body, [secret], Number(time) * 1000), `t=${time},${signature}`)
+})
+
+test('docs/issues.md explains every issue code, and no other', () => {
+  const rows = [...issues.matchAll(/^\| `(\w+)` \| (info|warning|error) \| (.*?) \| (.*?) \|$/gm)].map(
+    ([, code = '', severity, meaning, remedy]) => [code, { severity, meaning, remedy }],
+  )
+  assert.deepEqual(Object.fromEntries(rows), issueCodes)
 })
 
 test('links between documents lead somewhere', () => {

@@ -118,6 +118,16 @@ export const errorCodes = {
     meaning: 'There is no such session; it may have been deleted.',
     remedy: 'Check the id.',
   },
+  segment_not_found: {
+    type: 'not_found',
+    meaning: 'There is no such segment; its session may have been deleted or processed anew.',
+    remedy: 'Search for it again.',
+  },
+  device_not_found: {
+    type: 'not_found',
+    meaning: 'No session of this device was recorded, and no calibration of it is stored.',
+    remedy: 'Check the name; see `GET /v1/devices`.',
+  },
   webhook_endpoint_not_found: {
     type: 'not_found',
     meaning: 'There is no such webhook endpoint; it may have been deleted.',
@@ -157,6 +167,11 @@ export const errorCodes = {
     type: 'conflict',
     meaning: 'The session takes no more parts: its upload was completed.',
     remedy: 'Create a new session for another file.',
+  },
+  not_processed: {
+    type: 'conflict',
+    meaning: 'The session has not been processed, so this does not exist yet.',
+    remedy: 'Follow the session until it is `processed`.',
   },
   delivery_pending: {
     type: 'conflict',

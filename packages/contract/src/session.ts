@@ -14,6 +14,10 @@ export const Issue = Type.Object(
     severity: Type.Enum([...severities], { description: 'How bad it is.' }),
     channel: Type.String({ description: 'The channel it concerns; empty for the recording as a whole.' }),
     detail: Type.String({ description: 'What was found, for people.' }),
+    t_ns: Type.Optional(Type.Integer({ description: 'First occurrence, in nanoseconds.' })),
+    count: Type.Optional(Type.Integer({ description: 'How many messages or places it concerns.' })),
+    value: Type.Optional(Type.Number({ description: 'What was measured; times in nanoseconds.' })),
+    threshold: Type.Optional(Type.Number({ description: 'What it was compared with.' })),
   },
   { title: 'Issue' },
 )
@@ -54,6 +58,14 @@ export const CreatedSession = Type.Object(
 )
 export type CreatedSession = Type.Static<typeof CreatedSession>
 
+const Progress = Type.Object(
+  {
+    stage: Type.Enum(['waiting', 'reading', 'writing'], { description: 'What is being done.' }),
+    fraction: Type.Number({ description: 'How much of it, from 0 to 1.' }),
+  },
+  { description: 'While the session is being processed.' },
+)
+
 export const Session = Type.Object(
   {
     id: Type.String({ description: '`ses_…`', examples: ['ses_0ck2m8q4n1v7h5t3r9p6j2d8f4b0w1x7z5ya'] }),
@@ -73,6 +85,7 @@ export const Session = Type.Object(
     created_at: Timestamp('When the session was created.'),
     processed_at: Nullable(Timestamp('When processing finished.')),
     upload: Type.Optional(Upload),
+    processing: Type.Optional(Progress),
   },
   { title: 'Session' },
 )

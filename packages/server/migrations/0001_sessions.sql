@@ -54,7 +54,9 @@ create table sessions (
   -- Whole milliseconds, as clients see them, so that a time read from one session can be a filter for others.
   created_at timestamptz(3) not null default date_trunc('milliseconds', now()),
   processed_at timestamptz(3),
-  completing_node bigint
+  -- Which completion is running, and on which node.
+  completing_node bigint,
+  completing_claim text
 );
 create index sessions_newest on sessions (organisation_id, created_at, id);
 create index sessions_by_site on sessions (organisation_id, site, created_at, id);
@@ -84,12 +86,13 @@ create table parts (
   primary key (session_id, number)
 );
 
--- `node_id` is set while the request runs, `response` when it has succeeded (encrypted).
+-- `node_id` and `claim` are set while the request runs, `response` when it has succeeded (encrypted).
 create table idempotency_keys (
   organisation_id text not null,
   key text not null,
   request_hash bytea not null,
   node_id bigint,
+  claim text,
   response bytea,
   created_at timestamptz not null default now(),
   primary key (organisation_id, key)

@@ -18,6 +18,8 @@ import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
 import { openMetrics } from './operate/metrics.ts'
 import { giveUpSession, processSession } from './processing/process-session.ts'
+import { defaultScanLimits, type ScanLimits } from './processing/scan.ts'
+import { seedSandboxes } from './sandbox/seed.ts'
 import { deriveSecrets } from './secrets.ts'
 import { admitWaiting } from './sessions/admit.ts'
 import { openUploadLinks } from './sessions/upload-links.ts'
@@ -42,6 +44,7 @@ export type Addresses = { baseUrl: string; uploadUrl: string; consoleUrl: string
 /** What a test may set. */
 export type Overrides = {
   resolve?: Resolve
+  scanLimits?: Partial<ScanLimits>
   clock?: Clock
   uploadIdleMs?: number
   loadLimits?: Partial<LoadLimits>
@@ -50,6 +53,7 @@ export type Overrides = {
 
 const UPLOAD_IDLE_MS = 60_000
 const ADMIT_EVERY_MS = 1_000
+const SEED_EVERY_MS = 2_000
 const SWEEP_EVERY_MS = 10 * 60_000
 /** Where other processes may be writing too, only what nobody can be writing any more is removed. */
 const ABANDONED_AFTER_MS = 24 * 3600_000
@@ -88,15 +92,18 @@ export async function startApp(
     const jobs = await openJobs(connection, onError)
     closers.push(() => jobs.stop())
     const announcer = { clock, jobs, retryScale: config.webhookRetryScale }
+    const limits = { ...defaultScanLimits, ...overrides.scanLimits }
+    const processing = { db, root, announcer, segmentS: config.segmentS, limits }
     await jobs.work({
-      'process-session': ({ sessionId }) => processSession({ db, storage, announcer }, sessionId),
-      'give-up-session': ({ sessionId }) => giveUpSession({ db, storage, announcer }, sessionId),
+      'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),
+      'give-up-session': ({ sessionId }) => giveUpSession(processing, sessionId),
       'remove-objects': ({ sessionId, objects }) =>
         objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
     })
     const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
+    const seeding = every(SEED_EVERY_MS, () => seedSandboxes({ db, storage, clock }), onError)
     const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
-    closers.push(() => Promise.all([admitting.stop(), sweeping.stop()]))
+    closers.push(() => Promise.all([admitting.stop(), seeding.stop(), sweeping.stop()]))
 
     const targets = openTargets(config.webhookTargets, overrides.resolve)
     const sender = openSender({ targets })

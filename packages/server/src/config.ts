@@ -18,6 +18,8 @@ export type Config = {
   rateLimit: number
   uploadTtlS: number
   corsOrigins: string[]
+  /** Length of the windows that a recording is cut into where nothing better is found. */
+  segmentS: number
   /** Where webhooks may go: public https addresses, or loopback and private ones too. */
   webhookTargets: 'public' | 'local'
   /** Multiplies every time of the retry schedule, for tests and sandboxes. */
@@ -45,6 +47,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
+    segmentS: read('TAPEDECK_SEGMENT_S', 30, integer(1, 86_400)),
     webhookTargets: 'public',
     webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
     logLevel: read('TAPEDECK_LOG_LEVEL', 'info', logLevel),

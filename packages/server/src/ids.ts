@@ -3,7 +3,7 @@ import { SECRET_PREFIX } from '@tapedeck/contract'
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
-export type IdPrefix = 'ses' | 'org' | 'key' | 'we' | 'evt' | 'del'
+export type IdPrefix = 'ses' | 'seg' | 'org' | 'key' | 'we' | 'evt' | 'del'
 
 /** Prefix, 48 bits of time so that ids sort by age, 128 random bits so that none can be guessed. */
 export function newId(prefix: IdPrefix, nowMs: number): string {

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { systemCode } from '../errors.ts'
+import { parseExact } from '../exact-json.ts'
 import type { Tables } from './schema.ts'
 
 export type Connection = { connectionString: string } | { host: string; user: string; database: string }
@@ -35,16 +36,18 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
 }
 
 const INT8 = 20
+const JSONB = 3802
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
-  if (oid === INT8 && format !== 'binary') return safeInteger
+  if (oid === INT8 && format !== 'binary') return integer
+  if (oid === JSONB && format !== 'binary') return parseExact
   return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
 }
 
-function safeInteger(text: string): number {
+/** Nanoseconds pass what a number holds exactly; everything else fits. */
+function integer(text: string): number | bigint {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new Error(`the database holds ${text}, which a number cannot`)
-  return value
+  return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
 const UNAVAILABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', '53300', '25006'])

@@ -13,7 +13,13 @@ import type { ColumnType, Generated, Selectable } from 'kysely'
 type CreatedAt = ColumnType<Date, never, never>
 
 export type Tables = {
-  organisations: { id: string; name: string; sandbox_of: string | null; created_at: CreatedAt }
+  organisations: {
+    id: string
+    name: string
+    sandbox_of: string | null
+    created_at: CreatedAt
+    seeded_at: Date | null
+  }
   api_keys: {
     id: string
     organisation_id: string
@@ -47,6 +53,58 @@ export type Tables = {
     created_at: Generated<Date>
     processed_at: Date | null
     completing_node: number | null
+    completing_claim: string | null
+    processing_stage: string | null
+    processing_fraction: number | null
+    format: string | null
+    processor: ColumnType<unknown, string | null | undefined, string | null>
+  }
+  channels: {
+    session_id: string
+    position: number
+    name: string
+    kind: string
+    topic: string
+    schema: string
+    encoding: string
+    message_count: number
+    bytes: number
+    first_ns: bigint | null
+    last_ns: bigint | null
+    rate_hz: number | null
+    jitter_ns: number | null
+    largest_gap_ns: number | null
+    clock: ColumnType<unknown, string | null, never>
+  }
+  timelines: { session_id: string; start_ns: bigint; bin_ns: number; bin_count: number; counts: Buffer }
+  segments: {
+    id: string
+    organisation_id: string
+    session_id: string
+    position: number
+    start_ns: bigint
+    end_ns: bigint
+    started_at: Date | null
+    duration_s: number
+    cut: string
+    label: string
+    site: string
+    device: string | null
+    channels: ColumnType<unknown, string, never>
+    channel_names: string[]
+    kinds: string[]
+    issues: string[]
+    severities: string[]
+    message_count: number
+    activity: number
+    created_at: Date
+  }
+  calibrations: {
+    organisation_id: string
+    device: string
+    version: number
+    body: ColumnType<unknown, string, never>
+    created_at: Generated<Date>
   }
   session_facets: {
     organisation_id: string
@@ -68,6 +126,7 @@ export type Tables = {
     key: string
     request_hash: Buffer
     node_id: number | null
+    claim: string | null
     response: Buffer | null
     created_at: Generated<Date>
   }

@@ -6,6 +6,7 @@ import { type Commit, plainCommit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import { isAlive, type Node } from '../db/nodes.ts'
 import { ApiError, invalid } from '../errors.ts'
+import { newNonce } from '../ids.ts'
 import { decrypt, encrypt } from '../secrets.ts'
 
 // The key is claimed in the database before the work starts. The answer is stored, encrypted, in the same
@@ -46,17 +47,18 @@ export async function once(
   request: IdempotentRequest,
   work: (commit: Commit) => Promise<unknown>,
 ): Promise<Answer> {
-  const requestHash = hashRequest(request)
-  const stored = await claim(deps, request, requestHash)
-  if (stored) return stored
+  const claimId = newNonce()
   const saved: { json?: string } = {}
-  const commit = storingCommit(deps, request, (json) => {
+  const commit = storingCommit(deps, request, claimId, (json) => {
     saved.json = json
   })
   try {
+    const stored = await claim(deps, request, claimId)
+    if (stored) return stored
     await work(commit)
   } catch (error) {
-    await deps.node.release(() => giveBack(deps, request))
+    // Also when the claim itself failed: its answer may have been lost after it was made.
+    await deps.node.release(() => giveBack(deps, request, claimId))
     throw error
   }
   if (saved.json === undefined) throw new Error('the work ended without committing its answer')
@@ -76,18 +78,16 @@ function canonical(body: unknown): string {
   )
 }
 
-async function claim(
-  deps: Deps,
-  request: IdempotentRequest,
-  requestHash: Buffer,
-): Promise<Answer | undefined> {
+async function claim(deps: Deps, request: IdempotentRequest, claimId: string): Promise<Answer | undefined> {
   const { db, node } = deps
   const { caller, key } = request
+  const requestHash = hashRequest(request)
   const claimed = await sql`
-    insert into idempotency_keys as mine (organisation_id, key, request_hash, node_id)
-    values (${caller.organisationId}, ${key}, ${requestHash}, ${node.id})
+    insert into idempotency_keys as mine (organisation_id, key, request_hash, node_id, claim)
+    values (${caller.organisationId}, ${key}, ${requestHash}, ${node.id}, ${claimId})
     on conflict (organisation_id, key) do update
-      set request_hash = excluded.request_hash, node_id = excluded.node_id, response = null, created_at = now()
+      set request_hash = excluded.request_hash, node_id = excluded.node_id,
+        claim = excluded.claim, response = null, created_at = now()
       where mine.created_at < now() - ${IDEMPOTENCY_WINDOW_HOURS} * interval '1 hour'
         or (mine.response is null and not ${isAlive(sql.ref('mine.node_id'))})
     returning 1`.execute(db)
@@ -111,13 +111,18 @@ async function claim(
   throw inUse()
 }
 
-function storingCommit(deps: Deps, request: IdempotentRequest, onStored: (json: string) => void): Commit {
+function storingCommit(
+  deps: Deps,
+  request: IdempotentRequest,
+  claimId: string,
+  onStored: (json: string) => void,
+): Commit {
   const transaction: Commit['transaction'] = async (work) => {
     let json = ''
     const result = await plainCommit(deps.db).transaction(async (trx) => {
       const answer = await work(trx)
       json = JSON.stringify(answer)
-      await store(deps, trx, request, json)
+      await store(deps, trx, request, claimId, json)
       return answer
     })
     onStored(json)
@@ -127,18 +132,23 @@ function storingCommit(deps: Deps, request: IdempotentRequest, onStored: (json: 
 }
 
 async function store(
-  { node, responseKey }: Deps,
+  { responseKey }: Deps,
   db: Db,
   request: IdempotentRequest,
+  claimId: string,
   json: string,
 ): Promise<void> {
   const { caller, key, status } = request
   const stored = await db
     .updateTable('idempotency_keys')
-    .set({ response: encrypt(responseKey, `${status} ${json}`, contextOf(request)), node_id: null })
+    .set({
+      response: encrypt(responseKey, `${status} ${json}`, contextOf(request)),
+      node_id: null,
+      claim: null,
+    })
     .where('organisation_id', '=', caller.organisationId)
     .where('key', '=', key)
-    .where('node_id', '=', node.id)
+    .where('claim', '=', claimId)
     .executeTakeFirst()
   // Taken over by another node that thought us dead: its work counts, ours is rolled back.
   if (stored.numUpdatedRows === 0n) throw inUse()
@@ -154,12 +164,12 @@ function contextOf({ caller, key }: IdempotentRequest): string {
   return `${caller.organisationId} ${key}`
 }
 
-function giveBack({ db, node }: Deps, { caller, key }: IdempotentRequest): Promise<unknown> {
+function giveBack({ db }: Deps, { caller, key }: IdempotentRequest, claimId: string): Promise<unknown> {
   return db
     .deleteFrom('idempotency_keys')
     .where('organisation_id', '=', caller.organisationId)
     .where('key', '=', key)
-    .where('node_id', '=', node.id)
+    .where('claim', '=', claimId)
     .execute()
 }
 

@@ -5,6 +5,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /** One JSON value in UTF-8 with each field once. `JSON.parse` alone would keep the last of two silently. */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = decode(bytes)
+  refuseDeep(text)
   const value = parse(text)
   const twice = findRepeatedField(text)
   if (twice !== undefined) {
@@ -26,6 +27,19 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
+/** No request of ours comes near; nesting without end would cost the parser seconds. */
+const MAX_DEPTH = 32
+
+function refuseDeep(text: string): void {
+  let depth = 0
+  for (const [token] of text.matchAll(BRACKET)) {
+    if (token === '{' || token === '[') depth++
+    else if (token === '}' || token === ']') depth--
+    if (depth > MAX_DEPTH)
+      throw new ApiError('body_invalid', `the body is nested deeper than ${MAX_DEPTH} levels`)
+  }
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -35,6 +49,7 @@ function parse(text: string): unknown {
   }
 }
 
+const BRACKET = /"(?:[^"\\]|\\.)*"|[{}[\]]/gs
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/gs
 
 /** `text` is known to be valid JSON, so strings and brackets tell all. */
@@ -66,7 +81,9 @@ function hasLoneSurrogate(text: string, value: unknown): boolean {
   while (waiting.length > 0) {
     const next = waiting.pop()
     if (typeof next === 'string' && !next.isWellFormed()) return true
-    if (typeof next === 'object' && next) for (const entry of Object.entries(next)) waiting.push(...entry)
+    if (Array.isArray(next)) waiting.push(...next)
+    else if (typeof next === 'object' && next)
+      for (const entry of Object.entries(next)) waiting.push(...entry)
   }
   return false
 }

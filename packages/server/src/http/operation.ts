@@ -20,10 +20,10 @@ export type Input<Query extends TSchema, Body extends TSchema> = {
 
 /** One row of the API: how it is called, what it takes and gives, and the verb that does it. */
 export type Operation<Query extends TObject = TObject, Body extends TObject = TObject> = {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string
   id: string
-  tag: 'Sessions' | 'Webhooks' | 'Events'
+  tag: 'Sessions' | 'Segments' | 'Devices' | 'Webhooks' | 'Events'
   permission: 'read' | 'write'
   summary: string
   description: string

@@ -1,5 +1,8 @@
 import { invalid } from '../errors.ts'
 
+/** A name is echoed, but not all 16 KiB that a head may have of it. */
+const MAX_ECHO_CHARACTERS = 200
+
 /** The query of a URL as it was sent: each name once, nothing guessed, nothing dropped. */
 export function parseQuery(url: string): Map<string, string> {
   const start = url.indexOf('?')
@@ -10,7 +13,7 @@ export function parseQuery(url: string): Map<string, string> {
     const equals = pair.indexOf('=')
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1), name)
-    if (query.has(name)) throw invalid(name, `${name} is given more than once in the query`)
+    if (query.has(name)) throw wrong(name, 'is given more than once in the query')
     query.set(name, value)
   }
   return query
@@ -20,6 +23,11 @@ function decode(text: string, name = text): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw invalid(name, `the query is not well percent-encoded at ${name}`)
+    throw wrong(name, 'is not well percent-encoded')
   }
+}
+
+function wrong(name: string, what: string): Error {
+  const shown = name.slice(0, MAX_ECHO_CHARACTERS)
+  return invalid(shown, `${shown} ${what}`)
 }

@@ -59,7 +59,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 512, querystringParser: () => ({}) },
-    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES },
+    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false },
     clientErrorHandler: (error, socket) => void answerMalformed(error, socket, deps.rateLimit),
     frameworkErrors: async (error, request, reply) => {
       reply.header('Request-Id', request.id)
@@ -107,7 +107,8 @@ function acceptOnlyJson(app: FastifyInstance): void {
           param: 'Content-Type',
         })
       }
-      return parseJson(body)
+      // Many clients declare JSON also where they send nothing.
+      return body.length === 0 ? undefined : parseJson(body)
     },
   )
 }
@@ -116,10 +117,14 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
   app.decorateRequest('caller', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Request-Id', request.id)
+    // Node would refuse it in its own words, without an id.
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+      throw new ApiError('request_malformed', 'the request has no Host header')
     if (isUpload(request.url)) return
     allowOrigins(corsOrigins, request, reply)
     if (isPreflight(request) && reply.hasHeader('Access-Control-Allow-Origin')) return reply.code(204).send()
-    reply.raw.once('close', load.enter('request'))
+    // A busy service is alive: whoever looks after it must be able to see that, and why.
+    if (!isProbe(request.url)) reply.raw.once('close', load.enter('request'))
   })
   app.addHook('preParsing', async (request, reply) => {
     if (isUpload(request.url)) return
@@ -152,6 +157,10 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
 function endSilentBody(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
+}
+
+function isProbe(url: string): boolean {
+  return /^\/(healthz|readyz|metrics)(\?|$)/.test(url)
 }
 
 function isUpload(url: string): boolean {

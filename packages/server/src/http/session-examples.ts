@@ -1,10 +1,14 @@
 import type {
+  ChannelList,
   CompleteSession,
   CreatedSession,
   CreateSession,
   DeletedSession,
+  Segment,
+  SegmentList,
   Session,
   SessionList,
+  Timeline,
 } from '@tapedeck/contract'
 
 // One upload from beginning to end, as the reference shows it. A test holds each against its schema.
@@ -86,3 +90,69 @@ export const sessionList: SessionList = {
 }
 
 export const deletedSession: DeletedSession = { id, object: 'session', deleted: true }
+
+export const channelList: ChannelList = {
+  object: 'list',
+  data: [
+    {
+      object: 'channel',
+      name: 'imu',
+      kind: 'imu',
+      source: '/imu/data',
+      schema: 'sensor_msgs/msg/Imu',
+      encoding: 'cdr',
+      message_count: 30000,
+      bytes: 9840000,
+      first_t_ns: 1773480413589000,
+      last_t_ns: 1773480563584000,
+      rate_hz: 200,
+      jitter_ns: 41000,
+      largest_gap_ns: 7200000,
+      clock: {
+        kind: 'offset',
+        offset_ns: -2310000,
+        envelope_offset_ns: -2290000,
+        drift_ppm: null,
+        pairs: 4096,
+      },
+      issues: [],
+    },
+  ],
+  has_more: false,
+  next_cursor: null,
+}
+
+export const timeline: Timeline = {
+  object: 'timeline',
+  session: id,
+  t_start_ns: 1773480413589000,
+  bin_ns: 75000000,
+  channels: [{ name: 'imu', counts: [15, 15, 14, 15] }],
+}
+
+export const segment: Segment = {
+  id: 'seg_069ov5l8gk7m2s1q4d8f0h3j5n7r9t2v4b6a',
+  object: 'segment',
+  session: id,
+  index: 0,
+  t_start_ns: 1773480413589000,
+  t_end_ns: 1773480443589000,
+  started_at: '2026-03-14T09:26:53.589Z',
+  duration_s: 30,
+  cut: 'start',
+  label: '',
+  site: 'warehouse-berlin',
+  device: 'amr-07',
+  channels: [{ name: 'imu', message_count: 6000, rate_hz: 200 }],
+  message_count: 6000,
+  issues: ['message_gap'],
+  activity: 0.98,
+  created_at: '2026-03-14T09:26:53.589Z',
+}
+
+export const segmentList: SegmentList = {
+  object: 'list',
+  data: [segment],
+  has_more: false,
+  next_cursor: null,
+}

@@ -1,17 +1,27 @@
 import {
+  ChannelList,
   CompleteSession,
   CreatedSession,
   CreateSession,
   DeletedSession,
   ListSessions,
+  SearchSegments,
+  Segment,
+  SegmentList,
   Session,
   SessionList,
+  Timeline,
 } from '@tapedeck/contract'
+import { searchSegments } from '../segments/search.ts'
+import { retrieveSegment } from '../segments/segment.ts'
+import { listChannels } from '../sessions/channels.ts'
 import { complete } from '../sessions/complete.ts'
 import { create } from '../sessions/create.ts'
 import { list } from '../sessions/list.ts'
 import { remove } from '../sessions/remove.ts'
+import { reprocess } from '../sessions/reprocess.ts'
 import { retrieve } from '../sessions/retrieve.ts'
+import { retrieveTimeline } from '../sessions/timeline.ts'
 import { Nothing, type Operation, operation } from './operation.ts'
 import * as example from './session-examples.ts'
 
@@ -114,6 +124,87 @@ export function sessionOperations(deps: SessionDeps): Operation[] {
       errors: ['organisation_mismatch', 'session_not_found'],
       example: { response: example.deletedSession },
       run: ({ caller, id }) => remove(deps, caller, id),
+    }),
+    operation({
+      method: 'GET',
+      path: '/v1/sessions/{id}/channels',
+      id: 'listChannels',
+      tag: 'Sessions',
+      permission: 'read',
+      summary: 'List the channels of a session',
+      description:
+        'What was recorded, under the names of the service, with rates, gaps, clock model and issues.',
+      query: Nothing,
+      body: Nothing,
+      status: 200,
+      response: ChannelList,
+      errors: ['organisation_mismatch', 'session_not_found'],
+      example: { response: example.channelList },
+      run: ({ caller, id }) => listChannels(deps, caller, id),
+    }),
+    operation({
+      method: 'GET',
+      path: '/v1/sessions/{id}/timeline',
+      id: 'retrieveTimeline',
+      tag: 'Sessions',
+      permission: 'read',
+      summary: 'Retrieve the timeline of a session',
+      description: 'How many messages each channel has in each of up to 2,000 equal bins over the recording.',
+      query: Nothing,
+      body: Nothing,
+      status: 200,
+      response: Timeline,
+      errors: ['organisation_mismatch', 'session_not_found', 'not_processed'],
+      example: { response: example.timeline },
+      run: ({ caller, id }) => retrieveTimeline(deps, caller, id),
+    }),
+    operation({
+      method: 'POST',
+      path: '/v1/sessions/{id}/reprocess',
+      id: 'reprocessSession',
+      tag: 'Sessions',
+      permission: 'write',
+      summary: 'Process a session again',
+      description: 'Runs the current version of the processor over the recording. Segments get new ids.',
+      query: Nothing,
+      body: Nothing,
+      status: 200,
+      response: Session,
+      errors: ['organisation_mismatch', 'session_not_found', 'not_processed'],
+      example: { response: example.processingSession },
+      run: ({ caller, id, commit }) => reprocess(deps, caller, id, commit),
+    }),
+    operation({
+      method: 'GET',
+      path: '/v1/segments',
+      id: 'searchSegments',
+      tag: 'Segments',
+      permission: 'read',
+      summary: 'Search segments',
+      description: 'All filters must hold. Segments of the newest session first.',
+      query: SearchSegments,
+      body: Nothing,
+      status: 200,
+      response: SegmentList,
+      errors: [],
+      example: { response: example.segmentList },
+      run: ({ caller, query }) => searchSegments(deps, caller, query),
+    }),
+    operation({
+      method: 'GET',
+      path: '/v1/segments/{id}',
+      id: 'retrieveSegment',
+      tag: 'Segments',
+      permission: 'read',
+      summary: 'Retrieve a segment',
+      description: 'One piece of a recording.',
+      query: Nothing,
+      body: Nothing,
+      status: 200,
+      response: Segment,
+      errors: ['organisation_mismatch', 'segment_not_found'],
+      example: { response: example.segment },
+      run: ({ caller, id }) => retrieveSegment(deps, caller, id),
     }),
   ]
 }

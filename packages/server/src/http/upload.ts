@@ -33,7 +33,11 @@ export function registerUpload(app: FastifyInstance, deps: UploadDeps): void {
     scope.removeAllContentTypeParsers()
     // The body is not parsed: the handler takes the stream.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    scope.addHook('onRequest', async (request, reply) => allowUploads(request, reply))
+    scope.addHook('onRequest', async (request, reply) => {
+      allowUploads(request, reply)
+      // Bytes are bytes, whatever the client calls them.
+      delete request.raw.headers['content-type']
+    })
     scope.put('/upload/:session/:number', (request, reply) => putPart(deps, request, reply))
     scope.options('/upload/:session/:number', async (request, reply) => {
       if (!isPreflight(request))
@@ -68,7 +72,7 @@ async function putPart(
 
 async function checkUrl({ urlKey, clock }: UploadDeps, request: FastifyRequest) {
   const { session = '', number = '' } = request.params as Record<string, string | undefined>
-  const query = parseQuery(request.raw.url ?? '')
+  const query = queryOf(request.raw.url ?? '')
   const [expires = '', signature = ''] = [query.get('expires'), query.get('signature')]
   const address = { sessionId: session, number: Number(number), expiresS: Number(expires) }
   const wellFormed =
@@ -87,6 +91,15 @@ async function checkUrl({ urlKey, clock }: UploadDeps, request: FastifyRequest) 
     )
   }
   return address
+}
+
+/** A query that cannot be read was not signed by us. */
+function queryOf(url: string): Map<string, string> {
+  try {
+    return parseQuery(url)
+  } catch {
+    return new Map()
+  }
 }
 
 const CHECKSUM_HEADER = /^x-[a-z0-9]+-checksum-sha256$/
@@ -145,9 +158,15 @@ async function keepPart(
     await recordPart(deps, row)
   } catch (error) {
     kept.settle(await isRecorded(deps.db, row))
+    if (error instanceof ApiError && error.code === 'session_not_found') await removeAll(deps, sessionId)
     throw error
   }
   kept.settle(true)
+}
+
+/** Its folder was made anew for this part, after the deletion had removed it. */
+async function removeAll({ db, jobs }: UploadDeps, sessionId: string): Promise<void> {
+  await db.transaction().execute((trx) => jobs.enqueue(trx, 'remove-objects', { sessionId, objects: 'all' }))
 }
 
 /** A commit whose answer was lost may have happened: its object must stay. Unknown counts as recorded. */

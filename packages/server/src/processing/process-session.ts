@@ -1,79 +1,116 @@
-import type { Issue } from '@tapedeck/contract'
+import type { Analysis } from '@tapedeck/analysis'
 import type { Db } from '../db/database.ts'
-import type { SessionRow } from '../db/schema.ts'
-import { move, partsOf, type Trx, toObject } from '../sessions/session.ts'
-import { openRecording, type Recording } from '../storage/recording.ts'
-import type { Storage } from '../storage/storage.ts'
-import { type Announcer, announce } from '../webhooks/plan.ts'
+import { expectationOf } from '../devices/expected.ts'
+import { chosenOutcome } from '../sandbox/chosen-outcome.ts'
+import { partsOf } from '../sessions/session.ts'
+import type { Announcer } from '../webhooks/plan.ts'
+import { type ScanLimits, scan } from './scan.ts'
+import { PROCESSOR_VERSION, type Processor, writeResult } from './write-result.ts'
 
-type Deps = { db: Db; storage: Storage; announcer: Announcer }
+type Deps = { db: Db; root: string; announcer: Announcer; segmentS: number; limits: ScanLimits }
 
-const HEAD_BYTES = 16
+const PROGRESS_EVERY_MS = 500
 
-/** Reads a verified recording and moves its session on. A session deleted meanwhile stays deleted. */
-export async function processSession(deps: Deps, sessionId: string): Promise<void> {
-  const { db, storage } = deps
+/** Reads a verified recording and moves its session on. A session deleted meanwhile stops the work and stays deleted. */
+export async function processSession(deps: Deps, sessionId: string, signal: AbortSignal): Promise<void> {
+  const { db, root, segmentS, limits } = deps
   const session = await db
     .selectFrom('sessions')
-    .select('status')
-    .where('id', '=', sessionId)
+    .innerJoin('organisations', 'organisations.id', 'sessions.organisation_id')
+    .select(['sessions.status', 'filename', 'organisation_id', 'device', 'sandbox_of'])
+    .where('sessions.id', '=', sessionId)
     .executeTakeFirst()
   if (session?.status !== 'processing') return
-  const recording = openRecording(storage, await partsOf(db, sessionId))
-  const issue = await findUnsupported(recording)
-  await fail(deps, sessionId, [issue])
+  const chosen = session.sandbox_of === null ? undefined : chosenOutcome(session.filename)
+  if (chosen) return finish(deps, sessionId, chosen, null)
+  const parts = await partsOf(db, sessionId)
+  const expected = await expectationOf(db, session.organisation_id, session.device, sessionId)
+  const progress = followProgress(db, sessionId, signal)
+  try {
+    const analysis = await scan(
+      {
+        root,
+        parts: parts.map(({ object, bytes }) => ({ object, bytes })),
+        filename: session.filename,
+        segmentNs: segmentS * 1e9,
+        expected: expected.channels,
+        calibrationVersion: expected.calibrationVersion,
+      },
+      { limits, signal: progress.signal, onProgress: progress.at },
+    )
+    await finish(deps, sessionId, analysis, expected.calibrationVersion)
+  } catch (error) {
+    if (!progress.isGone()) throw error
+  } finally {
+    await progress.stop()
+  }
 }
 
 /** The last try is over: the session ends with an issue that says so, and the queue goes on. */
 export async function giveUpSession(deps: Deps, sessionId: string): Promise<void> {
-  await fail(deps, sessionId, [
-    {
-      code: 'processing_crashed',
-      severity: 'error',
-      channel: '',
-      detail: 'processing ended without a result at every try; the recording is kept as it was uploaded',
-    },
-  ])
-}
-
-async function findUnsupported(recording: Recording): Promise<Issue> {
-  const head = await recording.read(0, Math.min(HEAD_BYTES, recording.size()))
-  return {
-    code: 'format_unsupported',
-    severity: 'error',
-    channel: '',
-    detail: `no reader knows this file, which begins with the bytes ${Buffer.from(head).toString('hex')}; the recording is kept as it was uploaded`,
+  const nothing: Analysis = {
+    format: undefined,
+    readable: false,
+    absolute: false,
+    startNs: 0n,
+    endNs: 0n,
+    channels: [],
+    segments: [],
+    timeline: { startNs: 0n, binNs: 0, rows: [] },
+    issues: [
+      {
+        code: 'processing_crashed',
+        severity: 'error',
+        channel: '',
+        detail: 'processing ended without a result at every try; the recording is kept as it was uploaded',
+      },
+    ],
   }
+  await finish(deps, sessionId, nothing, null)
 }
 
-/** State, index and event are one transaction. */
-async function fail({ db, announcer }: Deps, sessionId: string, issues: Issue[]): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    const session = await move(trx, sessionId, 'processing', 'failed', { issues: JSON.stringify(issues) })
-    if (!session) return
-    await indexIssues(trx, session, issues)
-    const { id, object, status, segment_count } = toObject(session)
-    await announce(announcer, trx, {
-      organisationId: session.organisation_id,
-      type: 'session.failed',
-      object: { id, object, status, segment_count, issues },
-    })
-  })
+async function finish(
+  { db, announcer, segmentS }: Deps,
+  sessionId: string,
+  analysis: Analysis,
+  calibrationVersion: number | null,
+): Promise<void> {
+  const processor: Processor = {
+    version: PROCESSOR_VERSION,
+    segment_s: segmentS,
+    calibration_version: calibrationVersion,
+  }
+  await db.transaction().execute((trx) => writeResult(announcer, trx, sessionId, analysis, processor))
 }
 
-/** What `GET /v1/sessions?issue=…` reads. */
-async function indexIssues(trx: Trx, session: SessionRow, issues: Issue[]): Promise<void> {
-  const codes = [...new Set(issues.map((issue) => issue.code))]
-  await trx
-    .insertInto('session_facets')
-    .values(
-      codes.map((value) => ({
-        organisation_id: session.organisation_id,
-        facet: 'issue' as const,
-        value,
-        created_at: session.created_at,
-        session_id: session.id,
-      })),
-    )
-    .execute()
+/** Keeps the session's row up to date, and notices when the session is gone. */
+function followProgress(db: Db, sessionId: string, outer: AbortSignal) {
+  const gone = new AbortController()
+  let fraction = 0
+  let writing: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    writing = writing.then(write, write)
+  }, PROGRESS_EVERY_MS)
+
+  async function write(): Promise<void> {
+    const updated = await db
+      .updateTable('sessions')
+      .set({ processing_stage: 'reading', processing_fraction: fraction })
+      .where('id', '=', sessionId)
+      .where('status', '=', 'processing')
+      .executeTakeFirst()
+    if (updated.numUpdatedRows === 0n) gone.abort(new Error(`session ${sessionId} is gone`))
+  }
+
+  return {
+    signal: AbortSignal.any([outer, gone.signal]),
+    isGone: () => gone.signal.aborted,
+    at(value: number) {
+      fraction = Math.min(1, Math.max(0, value))
+    },
+    async stop() {
+      clearInterval(timer)
+      await writing.catch(() => {})
+    },
+  }
 }

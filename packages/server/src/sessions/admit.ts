@@ -1,12 +1,11 @@
 import type { Db } from '../db/database.ts'
-import type { SessionRow } from '../db/schema.ts'
 import type { Jobs } from '../jobs/jobs.ts'
-import { move, type Trx } from './session.ts'
+import { move, type SessionRecord, type Trx } from './session.ts'
 
 const BATCH = 100
 
 /** Lets a verified session in to processing. */
-export async function admit(jobs: Jobs, trx: Trx, id: string): Promise<SessionRow | undefined> {
+export async function admit(jobs: Jobs, trx: Trx, id: string): Promise<SessionRecord | undefined> {
   const session = await move(trx, id, 'uploaded', 'processing')
   if (session) await jobs.enqueue(trx, 'process-session', { sessionId: id })
   return session

@@ -4,12 +4,21 @@ import type { Caller } from '../access/caller.ts'
 import type { Commit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import { isAlive, type Node } from '../db/nodes.ts'
-import type { PartRow, SessionRow } from '../db/schema.ts'
+import type { PartRow } from '../db/schema.ts'
 import { ApiError, invalid } from '../errors.ts'
+import { newNonce } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Intake } from '../storage/intake.ts'
 import { admit, isPaused } from './admit.ts'
-import { findSession, move, partsOf, sessionNotFound, type Trx, toObject } from './session.ts'
+import {
+  findSession,
+  move,
+  partsOf,
+  type SessionRecord,
+  sessionNotFound,
+  type Trx,
+  toObject,
+} from './session.ts'
 
 type Deps = {
   db: Db
@@ -30,19 +39,21 @@ export async function complete(
   if (session.status !== 'uploading') throw alreadyCompleted(session.id)
   const parts = await partsOf(deps.db, session.id)
   checkNamed(input.parts, session, parts)
-  await claim(deps, session.id)
+  const claimId = newNonce()
   try {
+    await claim(deps, session.id, claimId)
     await verify(deps, session, parts)
-    const completed = await commit.transaction((trx) => finish(deps, trx, session, parts))
+    const completed = await commit.transaction((trx) => finish(deps, trx, session, parts, claimId))
     deps.intake.forget(session.id)
     return completed
   } catch (error) {
-    await deps.node.release(() => giveBack(deps, session.id))
+    // Also when the claim itself failed: its answer may have been lost after it was made.
+    await deps.node.release(() => giveBack(deps, session.id, claimId))
     throw error
   }
 }
 
-function checkNamed(named: CompleteSession['parts'], session: SessionRow, stored: PartRow[]): void {
+function checkNamed(named: CompleteSession['parts'], session: SessionRecord, stored: PartRow[]): void {
   const wrongPlace = named.findIndex((part, index) => part.number !== index + 1)
   if (wrongPlace !== -1 || named.length !== session.part_count) {
     const found =
@@ -61,7 +72,7 @@ function checkNamed(named: CompleteSession['parts'], session: SessionRow, stored
   )
 }
 
-function partsMissing(session: SessionRow, stored: PartRow[]): ApiError {
+function partsMissing(session: SessionRecord, stored: PartRow[]): ApiError {
   const have = new Set(stored.map((part) => part.number))
   const first = Array.from({ length: session.part_count }, (_, index) => index + 1).find(
     (number) => !have.has(number),
@@ -83,10 +94,10 @@ function refuseOtherEtag(named: string[], stored: PartRow[]): void {
   )
 }
 
-async function claim({ db, node }: Deps, id: string): Promise<void> {
+async function claim({ db, node }: Deps, id: string, claimId: string): Promise<void> {
   const claimed = await db
     .updateTable('sessions')
-    .set({ completing_node: node.id })
+    .set({ completing_node: node.id, completing_claim: claimId })
     .where('id', '=', id)
     .where('status', '=', 'uploading')
     .where((where) =>
@@ -106,19 +117,21 @@ async function claim({ db, node }: Deps, id: string): Promise<void> {
   )
 }
 
-function giveBack({ db, node }: Deps, id: string): Promise<unknown> {
+function giveBack({ db }: Deps, id: string, claimId: string): Promise<unknown> {
   return db
     .updateTable('sessions')
-    .set({ completing_node: null })
+    .set({ completing_node: null, completing_claim: null })
     .where('id', '=', id)
-    .where('completing_node', '=', node.id)
+    .where('completing_claim', '=', claimId)
     .execute()
 }
 
-async function verify(deps: Deps, session: SessionRow, parts: PartRow[]): Promise<void> {
+async function verify(deps: Deps, session: SessionRecord, parts: PartRow[]): Promise<void> {
   const found = await digest(deps, session, parts).catch(async (error: unknown) => {
     // A part sent again while we read takes the earlier object away: then the client named the earlier one.
-    refuseChanged(parts, await partsOf(deps.db, session.id))
+    const stored = await partsOf(deps.db, session.id)
+    if (stored.length === 0) throw sessionNotFound(session.id)
+    refuseChanged(parts, stored)
     throw error
   })
   if (found.equals(session.sha256)) return
@@ -129,7 +142,7 @@ async function verify(deps: Deps, session: SessionRow, parts: PartRow[]): Promis
 }
 
 /** As far as possible from what was hashed while the parts arrived; a file of one part is its part. */
-async function digest({ intake }: Deps, session: SessionRow, parts: PartRow[]): Promise<Buffer> {
+async function digest({ intake }: Deps, session: SessionRecord, parts: PartRow[]): Promise<Buffer> {
   const [only] = parts
   if (only && parts.length === 1) return only.sha256
   return intake.digest(
@@ -150,26 +163,35 @@ function refuseChanged(verified: PartRow[], stored: PartRow[]): void {
   )
 }
 
-async function finish(deps: Deps, trx: Trx, { id }: SessionRow, verified: PartRow[]): Promise<Session> {
+async function finish(
+  { jobs }: Deps,
+  trx: Trx,
+  { id }: SessionRecord,
+  verified: PartRow[],
+  claimId: string,
+): Promise<Session> {
   const locked = await trx
     .selectFrom('sessions')
-    .select(['status', 'completing_node'])
+    .select(['status', 'completing_claim'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()
   if (!locked) throw sessionNotFound(id)
   if (locked.status !== 'uploading') throw alreadyCompleted(id)
-  if (locked.completing_node !== deps.node.id) {
+  if (locked.completing_claim !== claimId) {
     throw new ApiError(
       'completion_in_progress',
       `another request has taken over the completion of session ${id}`,
     )
   }
   refuseChanged(verified, await partsOf(trx, id))
-  const uploaded = await move(trx, id, 'uploading', 'uploaded', { completing_node: null })
+  const uploaded = await move(trx, id, 'uploading', 'uploaded', {
+    completing_node: null,
+    completing_claim: null,
+  })
   if (!uploaded) throw alreadyCompleted(id)
   if (await isPaused(trx)) return toObject(uploaded)
-  return toObject((await admit(deps.jobs, trx, id)) ?? uploaded)
+  return toObject((await admit(jobs, trx, id)) ?? uploaded)
 }
 
 function alreadyCompleted(id: string): ApiError {

@@ -1,8 +1,7 @@
 import type { Session } from '@tapedeck/contract'
 import type { Caller } from '../access/caller.ts'
 import type { Db } from '../db/database.ts'
-import type { SessionRow } from '../db/schema.ts'
-import { findSession, partsOf, toObject } from './session.ts'
+import { findSession, partsOf, type SessionRecord, toObject } from './session.ts'
 import type { UploadLinks } from './upload-links.ts'
 
 type Deps = { db: Db; links: UploadLinks }
@@ -14,7 +13,7 @@ export async function retrieve(deps: Deps, caller: Caller, id: string): Promise<
   return row.status === 'uploading' ? { ...session, upload: await uploadOf(deps, row) } : session
 }
 
-async function uploadOf({ db, links }: Deps, row: SessionRow): Promise<NonNullable<Session['upload']>> {
+async function uploadOf({ db, links }: Deps, row: SessionRecord): Promise<NonNullable<Session['upload']>> {
   const stored = await partsOf(db, row.id)
   const { expiresAt, urlOf } = links.issue(row.id)
   const received = stored.map(({ number, bytes, sha256 }) => {

@@ -13,11 +13,12 @@ const moves = {
   uploading: ['uploaded'],
   uploaded: ['processing'],
   processing: ['processed', 'failed'],
-  processed: [],
-  failed: [],
+  // Run again by the current version of the processor.
+  processed: ['processing'],
+  failed: ['processing'],
 } as const satisfies Record<SessionStatus, readonly SessionStatus[]>
 
-/** All that `SessionRow` has. */
+/** What a session object is made of, and what its moves need. */
 const columns = [
   'id',
   'organisation_id',
@@ -37,8 +38,10 @@ const columns = [
   'notes',
   'created_at',
   'processed_at',
-  'completing_node',
+  'processing_stage',
+  'processing_fraction',
 ] as const satisfies (keyof SessionRow)[]
+export type SessionRecord = Pick<SessionRow, (typeof columns)[number]>
 export const sessionColumns = columns.map((column) => `sessions.${column}` as const)
 
 /** Moves a session on, or returns undefined when it is not (or no longer) in `from`. */
@@ -48,7 +51,7 @@ export async function move<From extends SessionStatus>(
   from: From,
   to: (typeof moves)[From][number],
   set: Updateable<Tables['sessions']> = {},
-): Promise<SessionRow | undefined> {
+): Promise<SessionRecord | undefined> {
   return trx
     .updateTable('sessions')
     .set({ ...set, status: to })
@@ -59,7 +62,7 @@ export async function move<From extends SessionStatus>(
 }
 
 /** The one way to an object: absent is `not_found`, another organisation's is `permission`. */
-export async function findSession(db: Db, caller: Caller, id: string): Promise<SessionRow> {
+export async function findSession(db: Db, caller: Caller, id: string): Promise<SessionRecord> {
   const row = isId('ses', id)
     ? await db.selectFrom('sessions').select(sessionColumns).where('id', '=', id).executeTakeFirst()
     : undefined
@@ -93,7 +96,7 @@ export function partBytes(
     : session.bytes - session.part_size * (session.part_count - 1)
 }
 
-export function toObject(row: SessionRow): Session {
+export function toObject(row: SessionRecord): Session {
   return {
     id: row.id,
     object: 'session',
@@ -111,5 +114,15 @@ export function toObject(row: SessionRow): Session {
     notes: row.notes,
     created_at: row.created_at.toISOString(),
     processed_at: row.processed_at?.toISOString() ?? null,
+    ...(row.status === 'processing' && { processing: progressOf(row) }),
   }
+}
+
+function progressOf({
+  processing_stage,
+  processing_fraction,
+}: SessionRecord): NonNullable<Session['processing']> {
+  const stage =
+    processing_stage === 'reading' || processing_stage === 'writing' ? processing_stage : 'waiting'
+  return { stage, fraction: processing_fraction ?? 0 }
 }

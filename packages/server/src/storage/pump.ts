@@ -71,12 +71,15 @@ export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: n
   }
 
   return {
-    start: () =>
-      void body
+    start() {
+      // Gone while we looked at the head: its `close` has been emitted and will not come again.
+      if (body.destroyed) return fail(new ClientGone('the connection closed before the part was begun'))
+      body
         .on('close', onClose)
         .on('error', () => {})
         .on('end', onEnd)
-        .on('data', onData),
+        .on('data', onData)
+    },
     taken(bytes: number) {
       inFlight -= bytes
       if (inFlight <= MAX_IN_FLIGHT_BYTES / 2 && body.isPaused()) body.resume()

@@ -23,6 +23,8 @@ export type Running = {
   pid: number
   stdout(): string
   kill(signal: NodeJS.Signals): void
+  /** From now on nobody reads what it says. */
+  closeOutput(): void
   /** When nobody writes to its output any more: it has ended, and whom it started with our pipes. */
   exited: Promise<Exit>
 }
@@ -53,8 +55,8 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
   })
   const output = { stdout: collect(child.stdout), stderr: collect(child.stderr) }
   const exited = untilExit(child, output)
-  if (process.env.DBG) child.stderr.on('data', (c) => process.stderr.write(c))
   undoAfter(t, async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGKILL')
     await exited
     const postmaster = postmasterOf(dataDir)
@@ -64,6 +66,10 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
     pid: child.pid ?? 0,
     stdout: output.stdout,
     kill: (signal) => void child.kill(signal),
+    closeOutput() {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    },
     exited,
   }
 }

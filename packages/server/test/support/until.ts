@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-const DEADLINE_MS = 30_000
+// Shorter than the database lets a transaction idle, so that who waits in one is told what for.
+const DEADLINE_MS = 25_000
 const EVERY_MS = 10
 
 /** Looks again and again until something is there; what was awaited is named when it never comes. */

@@ -1,0 +1,7 @@
+import type { FoundIssue } from './issue.ts'
+
+/** Looks at decoded messages of one channel, then says what it found. */
+export type ContentCheck = {
+  see(t: number, message: unknown, payload: Uint8Array): void
+  finish(): FoundIssue[]
+}

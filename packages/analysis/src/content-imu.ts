@@ -1,0 +1,72 @@
+import type { ContentCheck } from './content-check.ts'
+import { type FoundIssue, issue } from './issue.ts'
+import { median } from './robust.ts'
+import { vectorAt } from './values.ts'
+
+const GRAVITY = 9.81
+/** Between these the scale is right for a sensor that is mostly at rest. */
+const PLAUSIBLE = [0.75 * GRAVITY, 1.35 * GRAVITY] as const
+const MIN_SAMPLES = 20
+/** So many samples at exactly the largest value, and this large, are no coincidence. */
+const SATURATED_SAMPLES = 5
+const SATURATION_FLOOR = { linear_acceleration: 15, angular_velocity: 3 }
+
+/** Scale and saturation of an inertial sensor. */
+export function openImuCheck(topic: string): ContentCheck {
+  const norms: number[] = []
+  const extremes = { linear_acceleration: openExtreme(), angular_velocity: openExtreme() }
+  return {
+    see(t, message) {
+      const acceleration = vectorAt(message, 'linear_acceleration')
+      if (acceleration) norms.push(Math.hypot(...acceleration))
+      for (const name of ['linear_acceleration', 'angular_velocity'] as const) {
+        for (const value of vectorAt(message, name) ?? []) extremes[name].add(t, Math.abs(value))
+      }
+    },
+    finish() {
+      return [
+        ...checkScale(topic, norms),
+        ...(['linear_acceleration', 'angular_velocity'] as const)
+          .flatMap((name) => extremes[name].issue(topic, name, SATURATION_FLOOR[name]))
+          .slice(0, 1),
+      ]
+    },
+  }
+}
+
+function checkScale(topic: string, norms: number[]): FoundIssue[] {
+  const middle = median(norms)
+  if (norms.length < MIN_SAMPLES || !Number.isFinite(middle) || middle === 0) return []
+  if (middle >= PLAUSIBLE[0] && middle <= PLAUSIBLE[1]) return []
+  return [
+    issue('imu_scale', {
+      topic,
+      detail: `the acceleration is ${middle.toFixed(3)} by the median of ${norms.length} messages, about ${GRAVITY} m/s² was expected`,
+      value: middle,
+      threshold: GRAVITY,
+    }),
+  ]
+}
+
+function openExtreme() {
+  let [largest, count, first]: [number, number, number | undefined] = [0, 0, undefined]
+  return {
+    add(t: number, value: number) {
+      if (!Number.isFinite(value) || value < largest) return
+      if (value > largest) [largest, count, first] = [value, 0, t]
+      count++
+    },
+    issue(topic: string, name: string, floor: number): FoundIssue[] {
+      if (largest < floor || count < SATURATED_SAMPLES) return []
+      return [
+        issue('imu_saturated', {
+          topic,
+          detail: `${name} is at exactly ${largest.toFixed(3)}, its largest value, ${count} times`,
+          t: first,
+          count,
+          value: largest,
+        }),
+      ]
+    },
+  }
+}

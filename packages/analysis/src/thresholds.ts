@@ -1,0 +1,60 @@
+const MS = 1e6
+const S = 1e9
+
+/** Every number that a check compares with, in one place. Times in nanoseconds. */
+export const thresholds = {
+  /** A channel needs so many messages before its rate is judged. */
+  minMessagesForRate: 10,
+  /** Rate below which a channel is not taken for periodic: events, parameters, maps. */
+  minPeriodicHz: 0.5,
+  /** Spread of periods (MAD over median) above which a channel is not taken for periodic. */
+  maxPeriodicSpread: 0.5,
+  /** A gap is this many periods long … */
+  gapPeriods: 5,
+  /** … and at least this long. */
+  gapMinNs: 250 * MS,
+  /** From here on it is an error. */
+  gapErrorNs: 10 * S,
+  /** Silence of everything at once. */
+  stallMinNs: 1 * S,
+  stallErrorNs: 30 * S,
+  /** Share by which a rate may differ from the declared one. */
+  rateDeviation: 0.1,
+  rateDeviationError: 0.5,
+  /** How late a channel may start, or how early end: this long, and this share of the recording. */
+  edgeMinNs: 2 * S,
+  edgeShare: 0.05,
+  edgePeriods: 5,
+  /** Share of messages out of order above which it is an error. */
+  outOfOrderErrorShare: 0.05,
+  duplicateShare: 0.001,
+  /** Farther from its neighbours than this, a time is not believed. */
+  outlierNs: 10 * 24 * 3600 * S,
+  /** So many in a row at the new place are believed: the clock was set. */
+  jumpConfirmations: 10,
+  /** 2000-01-01: a Unix time before this is none. */
+  earliestUnixNs: 946684800n * 1_000_000_000n,
+  clock: {
+    minPairs: 20,
+    windows: 64,
+    /** Drift is told only with so many pairs over so long a time, and if it is this much above the noise. */
+    driftMinPairs: 500,
+    driftMinSpanNs: 60 * S,
+    driftSignificance: 3,
+    driftWarnPpm: 20,
+    jumpMinNs: 5 * MS,
+    /** A stamp later than its recording by more than this is in the future. */
+    futureNs: 1 * MS,
+    /** Beyond this the stamp is of another kind of clock. */
+    foreignNs: 365 * 24 * 3600 * S,
+    gpsOffsetsS: [18, 37],
+    gpsToleranceNs: 100 * MS,
+  },
+  segment: {
+    defaultWindowNs: 30 * S,
+    silenceNs: 5 * S,
+    minNs: 1 * S,
+    max: 20_000,
+  },
+  timelineBins: 2_000,
+} as const
