@@ -2,10 +2,11 @@ import { cleanText } from '../bytes.ts'
 import { note } from '../linear/tally.ts'
 import { pickOrigin } from '../origin.ts'
 import type { Timebase } from '../recording.ts'
+import { isUnixNs, toNs, unitBySize } from '../time-unit.ts'
 import { type Column, rowBytes } from './columns.ts'
 import { groupRows, type Reading, rowsOf } from './reading.ts'
 import { type Rows, valueAt } from './rows.ts'
-import { isUnixNs, type TimeColumn, toNs, unitBySize } from './time-column.ts'
+import type { TimeColumn } from './time-column.ts'
 
 // A table that is no dataset of a known kind: one channel, one message for each row.
 

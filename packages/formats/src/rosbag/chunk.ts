@@ -12,6 +12,8 @@ export type Chunk = {
   compression: string
   /** The file ends inside of it. */
   isCut?: boolean
+  /** Its data and what follows, where it is at hand already. */
+  loaded?: Uint8Array
 }
 
 /** The records of a chunk, as far as they could be had; `fault` says why that is not all. */

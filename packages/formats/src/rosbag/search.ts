@@ -1,11 +1,12 @@
 import type { Window } from '../bytes.ts'
 import type { ScanOptions } from '../recording.ts'
+import type { Bag } from './bag.ts'
 import { op, parseFields, viewOf } from './records.ts'
 
 // Where a record breaks, the next one is found by its `op` field, whose eight bytes say that a header is near.
 
 /** What stands at the top of a file and never inside a chunk. */
-export const topOps: ReadonlySet<number> = new Set([op.indexData, op.chunk, op.chunkInfo])
+const topOps: ReadonlySet<number> = new Set([op.indexData, op.chunk, op.chunkInfo])
 export const anyOp: ReadonlySet<number> = new Set(Object.values(op))
 
 const MARK = Buffer.from('\u0004\0\0\0op=', 'latin1')
@@ -15,6 +16,22 @@ const MAX_FOUND_HEADER_BYTES = 4096
 /** Most gaps are short, some are the rest of the file. */
 const FIRST_BLOCK_BYTES = 1 << 13
 const LAST_BLOCK_BYTES = 1 << 20
+
+/** So much is read at once to look for the end of a chunk, and not again to unpack it. */
+const MAX_LOADED_BYTES = 8 << 20
+
+/** Where a chunk ends whose length is not to be trusted: at the next record that stands in no chunk. */
+export async function findChunkEnd(
+  { source, window, options }: Bag,
+  from: number,
+  to: number,
+): Promise<{ end: number | undefined; loaded?: Uint8Array }> {
+  if (to - from > MAX_LOADED_BYTES)
+    return { end: await findRecord(window, { from, to, ops: topOps }, options) }
+  const loaded = await source.read(from, to - from)
+  const found = searchRecord(loaded, { from: 0, ops: topOps, left: to - from })
+  return { end: found === undefined ? undefined : from + found, loaded }
+}
 
 /** Position of the first whole record at or behind `from`, before `to`. */
 export async function findRecord(

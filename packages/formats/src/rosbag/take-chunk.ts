@@ -3,7 +3,7 @@ import { type Chunk, whyUnreadable } from './chunk.ts'
 import type { Problem } from './chunk-index.ts'
 import { tellChunk } from './chunk-messages.ts'
 import { op, readRecord, u32Of } from './records.ts'
-import { findRecord, topOps } from './search.ts'
+import { findChunkEnd } from './search.ts'
 
 // A chunk is passed over where the index behind it tells its messages. It is unpacked where it is a sample, where that
 // index is missing or contradicts it, and where everything is to be verified.
@@ -40,14 +40,15 @@ async function withTrueLength(bag: Bag, chunk: Chunk, to: number): Promise<Chunk
   if (end >= to) return chunk
   const behind = await readRecord(bag.window, end)
   if ('op' in behind || behind.problem === 'zeros') return chunk
-  const trueEnd = await findRecord(bag.window, { from: chunk.dataAt, to, ops: topOps }, bag.options)
-  if (trueEnd === undefined) return chunk
+  const { end: trueEnd, loaded } = await findChunkEnd(bag, chunk.dataAt, to)
+  const found = loaded ? { ...chunk, loaded } : chunk
+  if (trueEnd === undefined) return found
   const dataBytes = trueEnd - chunk.dataAt
   corrupt(bag, 'length', () => {
     const place = `the chunk at byte ${chunk.at} says that ${chunk.dataBytes} bytes follow`
     return `${place}, and the next record stands ${dataBytes} bytes on`
   })
-  return { ...chunk, dataBytes, sizeBytes: chunk.compression === 'none' ? dataBytes : chunk.sizeBytes }
+  return { ...found, dataBytes, sizeBytes: chunk.compression === 'none' ? dataBytes : chunk.sizeBytes }
 }
 
 /** Returns the end of the index. */
@@ -78,7 +79,8 @@ async function readChunkIndex({ window, chunkIndex }: Bag, chunk: Chunk, to: num
 }
 
 async function tellUnpacked(bag: Bag, chunk: Chunk, whyNot: Problem | undefined) {
-  const data = await bag.source.read(chunk.dataAt, chunk.dataBytes)
+  const { dataAt, dataBytes, loaded } = chunk
+  const data = loaded?.subarray(0, dataBytes) ?? (await bag.source.read(dataAt, dataBytes))
   const { bytes, fault } = await bag.unpack(chunk, data)
   const { messages, damage } = tellChunk(bytes, { chunkAt: chunk.at, isSound: fault === undefined }, bag)
   const indexed = bag.chunkIndex.count()

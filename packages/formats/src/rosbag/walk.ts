@@ -3,7 +3,7 @@ import { readConnection } from './bag-index.ts'
 import { toChunk } from './chunk.ts'
 import { describeOld } from './connections.ts'
 import { type BagRecord, type NoRecord, op, readRecord, textOf, timeOf, u32Of } from './records.ts'
-import { anyOp, findRecord, topOps } from './search.ts'
+import { anyOp, findChunkEnd, findRecord } from './search.ts'
 import { takeChunk } from './take-chunk.ts'
 
 // Goes from record to record, over padding, and past damage to the next record that is whole.
@@ -55,22 +55,35 @@ async function take(bag: Bag, record: BagRecord, to: number): Promise<number> {
 
 /** The file is cut inside this record, or its length lies. Records behind its beginning say which. */
 async function takeOverlong(bag: Bag, record: BagRecord, to: number): Promise<number> {
-  const isChunk = record.op === op.chunk
-  const search = { from: record.dataAt, to, ops: isChunk ? topOps : anyOp }
-  const next = await findRecord(bag.window, search, bag.options)
-  const dataBytes = (next ?? to) - record.dataAt
-  const isCut = next === undefined && to === bag.window.size
+  if (record.op === op.chunk) return takeOverlongChunk(bag, record, to)
+  const next = await findRecord(bag.window, { from: record.dataAt, to, ops: anyOp }, bag.options)
+  noteOverlong(bag, record, { next, to }, 'record')
+  return next ?? to
+}
+
+async function takeOverlongChunk(bag: Bag, record: BagRecord, to: number): Promise<number> {
+  const { end, loaded } = await findChunkEnd(bag, record.dataAt, to)
+  const isCut = end === undefined && to === bag.window.size
+  const chunk = toChunk({ ...record, dataBytes: (end ?? to) - record.dataAt })
   const before = bag.teller.met()
-  const end = isChunk
-    ? await takeChunk(bag, { ...toChunk({ ...record, dataBytes }), isCut }, to)
-    : (next ?? to)
-  const outcome =
-    isChunk && end !== record.dataAt ? `; ${bag.teller.met() - before} messages of it are read` : ''
+  const next = await takeChunk(bag, { ...chunk, isCut, ...(loaded ? { loaded } : {}) }, to)
+  const outcome = next === record.dataAt ? '' : `; ${bag.teller.met() - before} messages of it are read`
+  noteOverlong(bag, record, { next: end, to }, 'chunk', outcome)
+  return next
+}
+
+function noteOverlong(
+  { notes, window }: Bag,
+  { at, dataAt, dataBytes }: BagRecord,
+  { next, to }: { next: number | undefined; to: number },
+  kind: 'chunk' | 'record',
+  outcome = '',
+) {
+  const isCut = next === undefined && to === window.size
   const detail = () =>
-    `the ${isChunk ? 'chunk' : 'record'} at byte ${record.at} says that ${record.dataBytes} bytes follow, and the ` +
-    `${isCut ? 'file ends' : 'next record stands'} ${dataBytes} bytes on${outcome}`
-  bag.notes.add({ code: isCut ? 'recording_truncated' : 'chunk_corrupt', kind: 'length', detail })
-  return end
+    `the ${kind} at byte ${at} says that ${dataBytes} bytes follow, and the ` +
+    `${isCut ? 'file ends' : 'next record stands'} ${(next ?? to) - dataAt} bytes on${outcome}`
+  notes.add({ code: isCut ? 'recording_truncated' : 'chunk_corrupt', kind: 'length', detail })
 }
 
 /** A message outside of any chunk: in bags of version 1.2, and where the beginning of a chunk is lost. */

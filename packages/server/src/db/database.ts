@@ -29,8 +29,10 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
     application_name: 'tapedeck',
     types: { getTypeParser },
   })
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // A connection that breaks is replaced by the pool. Without a listener its error would end the process: the pool
+  // hears those of idle connections, those in use must be heard too (their query tells the caller).
   pool.on('error', (error) => options.onError?.(error))
+  pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, pool, connection, close: () => db.destroy() }
 }

@@ -80,7 +80,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     // Nobody is there to read an answer.
     if (error instanceof ClientGone) return void reply.hijack().raw.destroy()
-    lingerAfter(request.raw, reply.raw)
+    lingerAfter(request, reply)
     return respondWithError(error, request, reply)
   })
   for (const operation of deps.operations) {
