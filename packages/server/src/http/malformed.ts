@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorStatus } from '@tapedeck/contract'
 import { ApiError, systemCode } from '../errors.ts'
@@ -5,9 +7,22 @@ import { newRequestId } from '../ids.ts'
 import { addressBucket, type RateLimit } from './rate-limit.ts'
 import { errorBody, JSON_TYPE } from './respond.ts'
 
+type Exchange = { request: IncomingMessage; response: ServerResponse }
+
+/** The last request of each connection. */
+const exchanges = new WeakMap<Socket, Exchange>()
+
+export function noteExchange(request: IncomingMessage, response: ServerResponse): void {
+  exchanges.set(request.socket, { request, response })
+}
+
 /** Answers what is not HTTP, which never becomes a request: with the same body and headers as any other error. */
 export async function answerMalformed(error: Error, socket: Socket, rateLimit: RateLimit): Promise<void> {
   if (systemCode(error) === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const last = exchanges.get(socket)
+  // A good request came before the bad bytes: its answer comes first.
+  if (last?.request.complete && !last.response.writableFinished) await once(last.response, 'close')
+  if (!socket.writable) return
   const id = newRequestId()
   const refusal = new ApiError('request_malformed', reasonOf(error))
   const body = JSON.stringify(errorBody(refusal, id))

@@ -66,6 +66,11 @@ function fromFramework(code: string | undefined, error: unknown): ApiError | und
       })
     case 'FST_ERR_BAD_URL':
       return new ApiError('route_unknown', 'the path is not well percent-encoded')
+    // Of a QUERY alone, which nothing here takes.
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
+      return new ApiError('route_unknown', 'nothing here is asked with this method')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new ApiError('route_unknown', 'no path here has so long a step')
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       return new ApiError('request_malformed', 'the body was cut off', { cause: error })

@@ -20,7 +20,7 @@ import { handle } from './handle.ts'
 import { parseJson } from './json-body.ts'
 import { lingerAfter } from './linger.ts'
 import type { Load } from './load.ts'
-import { answerMalformed } from './malformed.ts'
+import { answerMalformed, noteExchange } from './malformed.ts'
 import type { Operation } from './operation.ts'
 import { addressBucket, type RateLimit } from './rate-limit.ts'
 import { respondWithError } from './respond.ts'
@@ -117,6 +117,7 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
   app.decorateRequest('caller', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Request-Id', request.id)
+    noteExchange(request.raw, reply.raw)
     // Node would refuse it in its own words, without an id.
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
       throw new ApiError('request_malformed', 'the request has no Host header')
