@@ -2,6 +2,7 @@ import { csv } from './csv.ts'
 import { dataflash } from './dataflash.ts'
 import { type Detected, detectAmong } from './detect.ts'
 import { gpx } from './gpx.ts'
+import { hdf5 } from './hdf5.ts'
 import { mcap } from './mcap.ts'
 import { nmea } from './nmea.ts'
 import { parquet } from './parquet.ts'
@@ -27,6 +28,7 @@ export const readers: Reader[] = [
   pcap,
   video,
   parquet,
+  hdf5,
   gpx,
   nmea,
   csv,

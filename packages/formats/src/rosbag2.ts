@@ -21,15 +21,20 @@ export const rosbag2: Reader = {
     await copyTo(path, source, { visitor, notes, options })
     options.signal.throwIfAborted()
     const { bag, note } = await openBag(path, options)
-    const told = bag ? await tell(bag, visitor, notes, options) : { messages: 0, originNs: undefined }
-    if (note) notes.add(note(told.messages))
-    if (bag) noteEmpty(notes, told)
-    notes.tell(visitor, told.originNs)
+    const told = bag && (await tell(bag, visitor, notes, options))
+    if (note) notes.add(note(told?.messages ?? 0))
+    if (told) noteMissing(notes, told, bag.isByPages && !note)
+    notes.tell(visitor, told?.originNs)
     return { kind: 'unix' }
   },
 }
 
-async function tell(bag: Bag, visitor: Visitor, notes: Notes, options: ScanOptions): Promise<Told> {
+async function tell(
+  bag: Bag,
+  visitor: Visitor,
+  notes: Notes,
+  options: ScanOptions,
+): Promise<Told | undefined> {
   try {
     const topics = await tellTopics(bag, visitor, notes)
     return await tellMessages({ bag, topics, visitor, notes, options })
@@ -41,13 +46,18 @@ async function tell(bag: Bag, visitor: Visitor, notes: Notes, options: ScanOptio
       kind: 'query',
       detail: () => `the bag can be read no further: ${error.message}`,
     })
-    return { messages: 0, originNs: undefined }
+    return undefined
   } finally {
     await bag.close()
   }
 }
 
-function noteEmpty(notes: Notes, { messages }: Told) {
+function noteMissing(notes: Notes, { messages, rows, lastId }: Told, isByPages: boolean) {
+  if (isByPages && rows < lastId) {
+    const detail = () =>
+      `the ids of messages go up to ${lastId}, and ${rows} of them stand on the pages of the file`
+    notes.add({ code: 'chunk_corrupt', kind: 'ids', detail })
+  }
   const reasons = [
     'recording_truncated',
     'chunk_corrupt',

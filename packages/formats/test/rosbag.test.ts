@@ -8,6 +8,7 @@ import { ascii, lz4Frame, type Message, writeBag, writeOldBag } from './support/
 import { bytesSource, collect } from './support/collect.ts'
 import { connections, drive, messages } from './support/drive.ts'
 import { codesOf, countOf, detailOf, toJson } from './support/outcome.ts'
+import { tellTo } from './support/telling.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
 const golden: unknown = JSON.parse(readFileSync(join(fixtures, 'rosbag.json'), 'utf8'))
@@ -253,20 +254,8 @@ test('other files are not recognised', () => {
 })
 
 test('a scan that is called off ends', async () => {
-  const signal = AbortSignal.abort()
-  const visitor = {
-    origin() {},
-    channel: () => 0,
-    message() {},
-    content() {},
-    marker() {},
-    finding() {},
-    progress() {},
-  }
   const source = bytesSource(writeBag(drive()).bytes)
-  await assert.rejects(rosbag.scan(source, visitor, { signal, tempDir: '', full: false }), {
-    name: 'AbortError',
-  })
+  await assert.rejects(tellTo({}, rosbag, source, { signal: AbortSignal.abort() }), { name: 'AbortError' })
 })
 
 test('an error of the store is passed on', async () => {

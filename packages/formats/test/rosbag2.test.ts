@@ -10,11 +10,14 @@ import { bytesSource, collect } from './support/collect.ts'
 import { writeDatabase, writeDb3 } from './support/db3-writer.ts'
 import { BEGIN_NS, definitions, journey, qos, rows, topics } from './support/journey.ts'
 import { codesOf, countOf, detailOf, toJson } from './support/outcome.ts'
+import { tellTo } from './support/telling.ts'
 
 type Golden = { channels: Record<string, unknown>[] }
 
 const golden: Golden = JSON.parse(readFileSync(join(import.meta.dirname, 'fixtures/rosbag2.json'), 'utf8'))
 const scan = (bytes: Uint8Array, options = {}) => collect(rosbag2, bytesSource(bytes), options)
+const tell = (bytes: Uint8Array, heard: Partial<Visitor>, options = {}) =>
+  tellTo(heard, rosbag2, bytesSource(bytes), options)
 const one = (topic: number, ns: bigint | string) => ({ topic, ns, data: Uint8Array.of(0, 1, 0, 0) })
 
 describe('a bag is told the same', () => {
@@ -46,13 +49,18 @@ describe('a bag is told the same', () => {
       schemaEncoding: '',
       schemaBytes: 0,
     }))
-    assert.deepEqual(toJson(await scan(writeDb3(journey({ version: 1 })), { full: true })), { ...golden, channels })
+    assert.deepEqual(toJson(await scan(writeDb3(journey({ version: 1 })), { full: true })), {
+      ...golden,
+      channels,
+    })
   })
 
   test('with messages that are compressed one by one, but for their sizes', async () => {
     const packed = rows().map((row) => ({ ...row, data: new Uint8Array(zstdCompressSync(row.data)) }))
     const shown: number[] = []
-    await tell(writeDb3(journey({ rows: packed })), { content: (_channel, _t, payload) => shown.push(payload.length) })
+    await tell(writeDb3(journey({ rows: packed })), {
+      content: (_channel, _t, payload) => shown.push(payload.length),
+    })
     assert.deepEqual(
       shown,
       rows().map(({ data }) => data.length),
@@ -82,7 +90,8 @@ describe('times', () => {
 })
 
 describe('topics', () => {
-  const bag = (options: Parameters<typeof journey>[0]) => writeDb3(journey({ rows: [one(1, BEGIN_NS)], ...options }))
+  const bag = (options: Parameters<typeof journey>[0]) =>
+    writeDb3(journey({ rows: [one(1, BEGIN_NS)], ...options }))
 
   test('are latched where every publisher keeps its last message', async () => {
     const qualities = [qos('1'), qos('1', 'transient_local'), qos('1', '2'), qos('volatile'), '', '[]']
@@ -97,13 +106,19 @@ describe('topics', () => {
 
   test('with one name and two types are a conflict', async () => {
     const told = await scan(bag({ topics: [...topics, { name: '/imu', type: 'sensor_msgs/msg/Image' }] }))
-    assert.match(detailOf(told, 'schema_conflict'), /'\/imu' is recorded as sensor_msgs\/msg\/Imu and as sensor_msgs/)
+    assert.match(
+      detailOf(told, 'schema_conflict'),
+      /'\/imu' is recorded as sensor_msgs\/msg\/Imu and as sensor_msgs/,
+    )
   })
 
   test('with two definitions of their type are a conflict', async () => {
     const other = { type: 'sensor_msgs/msg/Imu', encoding: 'ros2msg', text: 'int8 other\n' }
     const told = await scan(bag({ definitions: [...definitions, other] }))
-    assert.match(detailOf(told, 'schema_conflict'), /sensor_msgs\/msg\/Imu, the type of '\/imu', has two definitions/)
+    assert.match(
+      detailOf(told, 'schema_conflict'),
+      /sensor_msgs\/msg\/Imu, the type of '\/imu', has two definitions/,
+    )
   })
 
   test('whose definition the recorder did not find lack one', async () => {
@@ -146,10 +161,17 @@ describe('contents', () => {
   })
 
   test('that are zstd but broken cannot be decoded', async () => {
-    const broken = { topic: 1, ns: BEGIN_NS, data: Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3, 4, 5, 6, 7) }
+    const broken = {
+      topic: 1,
+      ns: BEGIN_NS,
+      data: Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3, 4, 5, 6, 7),
+    }
     const told = await scan(writeDb3(journey({ rows: [broken] })))
     assert.equal(countOf(told), 1)
-    assert.match(detailOf(told, 'messages_undecodable'), /content of message 1, 11 bytes of zstd, cannot be unpacked/)
+    assert.match(
+      detailOf(told, 'messages_undecodable'),
+      /content of message 1, 11 bytes of zstd, cannot be unpacked/,
+    )
   })
 
   test('that would unpack to gigabytes are not shown', async () => {
@@ -163,7 +185,7 @@ describe('contents', () => {
 test('nothing is left beside the copy', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tapedeck-scan-'))
   try {
-    await tell(writeDb3(journey({ isWal: true })), {}, folder)
+    await tell(writeDb3(journey({ isWal: true })), {}, { tempDir: folder })
     assert.deepEqual(readdirSync(folder), ['bag.db3'])
   } finally {
     rmSync(folder, { recursive: true })
@@ -185,24 +207,34 @@ test('a bag without messages is empty', async () => {
 test('a database that is no bag says which tables it has', async () => {
   const bytes = writeDatabase((db) => db.exec('create table users(id, name); create table orders(id)'))
   assert.ok(rosbag2.recognises(bytes))
-  assert.match(detailOf(await scan(bytes), 'messages_undecodable'), /not the tables of a bag .* but users, orders/)
+  assert.match(
+    detailOf(await scan(bytes), 'messages_undecodable'),
+    /not the tables of a bag .* but users, orders/,
+  )
 })
 
 test('a database without tables may have left them in its log', async () => {
   const bytes = writeDatabase((db) => db.exec('pragma journal_mode = wal; create table a(b); drop table a'))
-  assert.match(detailOf(await scan(bytes), 'recording_empty'), /no tables; its recorder wrote ahead, into a -wal file/)
+  assert.match(
+    detailOf(await scan(bytes), 'recording_empty'),
+    /no tables; its recorder wrote ahead, into a -wal file/,
+  )
 })
 
 test('a compressed file that is no bag says how it begins', async () => {
   const told = await scan(new Uint8Array(zstdCompressSync(Buffer.from('\x89MCAP0\r\n and more of it'))))
-  assert.match(detailOf(told, 'messages_undecodable'), /no SQLite database is found in 23 bytes, .* '\uFFFDMCAP0/)
+  assert.match(
+    detailOf(told, 'messages_undecodable'),
+    /no SQLite database is found in 24 bytes, .* '\uFFFDMCAP0/,
+  )
 })
 
 test('a bag that brings its own code is read without running it', async () => {
   const endless = `(with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n)`
   const actives = {
     view: `alter table messages rename to m; create view messages as select ${endless} as topic_id, timestamp, data from m`,
-    check: 'create table more(a check (length(randomblob(1000000000)) > 0)); insert into more select 1 from messages where 0',
+    check:
+      'create table more(a check (length(randomblob(1000000000)) > 0)); insert into more select 1 from messages where 0',
     index: 'create index slow on messages (length(data))',
     column: `alter table messages add column slow generated always as (length(data)) virtual`,
   }
@@ -214,7 +246,7 @@ test('a bag that brings its own code is read without running it', async () => {
 })
 
 test('a scan that is called off ends', async () => {
-  await assert.rejects(tell(writeDb3(journey()), {}, tmpdir(), AbortSignal.abort()), { name: 'AbortError' })
+  await assert.rejects(tell(writeDb3(journey()), {}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
 })
 
 test('an error of the store is passed on, compressed or not', async () => {
@@ -225,24 +257,3 @@ test('an error of the store is passed on, compressed or not', async () => {
     await assert.rejects(collect(rosbag2, { size, read: failing }), { message: 'the store is gone' })
   }
 })
-
-async function tell(bytes: Uint8Array, visitor: Partial<Visitor>, folder?: string, signal = AbortSignal.timeout(60_000)) {
-  const tempDir = folder ?? mkdtempSync(join(tmpdir(), 'tapedeck-scan-'))
-  let channels = 0
-  const nothing = () => {}
-  const listener: Visitor = {
-    origin: nothing,
-    channel: () => channels++,
-    message: nothing,
-    content: nothing,
-    marker: nothing,
-    finding: nothing,
-    progress: nothing,
-    ...visitor,
-  }
-  try {
-    await rosbag2.scan(bytesSource(bytes), listener, { signal, tempDir, full: true })
-  } finally {
-    if (!folder) rmSync(tempDir, { recursive: true })
-  }
-}

@@ -12,13 +12,15 @@ export type Entry = {
   shape: number[]
   /** Of one item of a dataset. */
   itemBytes: number
-  type: 'int' | 'float' | 'string' | 'other'
+  /** `float64`, `uint8`, `string`, `other` … */
+  type: string
 }
 
 export type Numbers = Float64Array | BigInt64Array
 
 export type Library = {
   list(path: string): Promise<Entry[]>
+  entry(path: string): Promise<Entry>
   attributes(path: string): Promise<Map<string, string | number>>
   attributeBytes(path: string, name: string): Promise<Uint8Array>
   /** Rows of a dataset of numbers, one behind the other. */
@@ -33,7 +35,7 @@ export type Library = {
 export type Size = { bytes: number; content: Uint8Array | undefined }
 
 type Question =
-  | { op: 'list' | 'attributes'; path: string }
+  | { op: 'list' | 'entry' | 'attributes'; path: string }
   | { op: 'attributeBytes'; path: string; name: string }
   | { op: 'read' | 'touch'; path: string; from: number; to: number }
   | { op: 'bytes'; paths: string[]; maxBytes: number }
@@ -52,6 +54,7 @@ export type Answer = {
 const ANSWER_TIMEOUT_MS = 60_000
 /** The thread answers this by itself, once it has opened the file. */
 const OPENED = 0
+const NOTHING: Entry = { name: '', kind: 'broken', shape: [], itemBytes: 0, type: 'other' }
 
 export async function openLibrary(path: string, signal: AbortSignal): Promise<Library> {
   const { ask, close } = startThread(path, signal)
@@ -65,6 +68,7 @@ export async function openLibrary(path: string, signal: AbortSignal): Promise<Li
   const put = (question: Question) => ask(++last, question)
   return {
     list: async (path) => (await put({ op: 'list', path })).entries ?? [],
+    entry: async (path) => (await put({ op: 'entry', path })).entries?.[0] ?? NOTHING,
     attributes: async (path) => new Map((await put({ op: 'attributes', path })).attributes),
     attributeBytes: async (path, name) =>
       (await put({ op: 'attributeBytes', path, name })).content ?? new Uint8Array(),

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { Attribute, Dataset, File, Group, Module, ready } from 'h5wasm/node'
+import { Attribute, Dataset, File, Group, type Metadata, Module, ready } from 'h5wasm/node'
 import type { Answer, Entry, Numbers, Request, Size } from './library.ts'
 
 // The HDF5 library, in a thread of its own: it is C compiled to WebAssembly, and what a hostile file does to it (an
@@ -28,10 +28,14 @@ function attempt(request: Request): Answer {
   }
 }
 
-/** A dataset may say that its bytes lie in another file, and the library would open that: only the copy is opened. */
+/**
+ * The library has the files of this machine before it. A dataset may say that its bytes lie in another one, and would
+ * be believed: only the copy is opened. And nothing is written: not even what the library prints about errors.
+ */
 function guardFiles() {
   const { FS } = Module
   const open = FS.open
+  FS.write = (_stream, _buffer, _offset, length) => length
   FS.open = (name, ...rest) => {
     if (name !== path) throw Object.assign(new Error('no such file'), { name: 'ErrnoError', errno: 2 })
     return open(name, ...rest)
@@ -48,6 +52,8 @@ function answer(request: Request): Answer {
   switch (request.op) {
     case 'list':
       return { entries: list(request.path) }
+    case 'entry':
+      return { entries: [entry(request.path)] }
     case 'attributes':
       return { attributes: attributes(request.path) }
     case 'attributeBytes':
@@ -69,26 +75,29 @@ function list(path: string): Entry[] {
   return group
     .keys()
     .slice(0, MAX_ENTRIES)
-    .map((name) => entry(path, name))
+    .map((name) => entry(`${path}/${name}`))
 }
 
-function entry(parent: string, name: string): Entry {
-  const none = { name, shape: [], itemBytes: 0, type: 'other' as const }
+function entry(path: string): Entry {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  const none = { name, shape: [], itemBytes: 0, type: 'other' }
   try {
-    const found = file.get(`${parent}/${name}`)
+    // A link into another file is not followed; asked for what it leads to, the library would try.
+    if (Module.get_external_link(file.file_id, path)) return { ...none, kind: 'other' }
+    const found = file.get(path)
     if (found instanceof Group) return { ...none, kind: 'group' }
     if (!(found instanceof Dataset)) return { ...none, kind: 'other' }
-    const { shape, size, type } = found.metadata
-    return { name, kind: 'dataset', shape: shape ?? [], itemBytes: size, type: typeName(type) }
+    const { shape, size } = found.metadata
+    return { name, kind: 'dataset', shape: shape ?? [], itemBytes: size, type: typeName(found.metadata) }
   } catch {
     return { ...none, kind: 'broken' }
   }
 }
 
-function typeName(type: number): Entry['type'] {
+function typeName({ type, size, signed }: Metadata): string {
   const { H5T_INTEGER, H5T_FLOAT, H5T_STRING } = Module.H5T_class_t
-  if (type === H5T_INTEGER.value) return 'int'
-  if (type === H5T_FLOAT.value) return 'float'
+  if (type === H5T_INTEGER.value) return `${signed ? 'int' : 'uint'}${size * 8}`
+  if (type === H5T_FLOAT.value) return `float${size * 8}`
   return type === H5T_STRING.value ? 'string' : 'other'
 }
 
@@ -96,8 +105,9 @@ function typeName(type: number): Entry['type'] {
 function attributes(path: string): [string, string | number][] {
   const found: [string, string | number][] = []
   for (const name of Module.get_attribute_names(file.file_id, path).slice(0, MAX_ATTRIBUTES)) {
-    const { size, total_size, type } = Module.get_attribute_metadata(file.file_id, path, name)
-    if (size * total_size > MAX_ATTRIBUTE_BYTES || typeName(type) === 'other') continue
+    const metadata = Module.get_attribute_metadata(file.file_id, path, name)
+    const { size, total_size } = metadata
+    if (size * total_size > MAX_ATTRIBUTE_BYTES || typeName(metadata) === 'other') continue
     const value = new Attribute(file.file_id, path, name).json_value
     const first = Array.isArray(value) ? value[0] : value
     if (typeof first === 'string' || typeof first === 'number') found.push([name, first])

@@ -23,6 +23,8 @@ export type MessageRow = {
 }
 
 export type Bag = {
+  /** Whether its pages are read one by one, and nothing but the ids of messages shows that some are missing. */
+  isByPages: boolean
   /** Of the database, unpacked. */
   sizeBytes: number
   /** The last id, to tell how far one is; a guess where it cannot be had. */

@@ -11,7 +11,7 @@ import type { ScanOptions, Source, Visitor } from '../recording.ts'
 const BLOCK_BYTES = 4 << 20
 /** What a compressed file may grow to: far more than any sensor's data does, far less than a bomb. */
 const MAX_RATIO = 64
-const FREE_BYTES = 2 ** 30
+const FREE_BYTES = 2 ** 28
 const ZSTD_MAGIC = Buffer.of(0x28, 0xb5, 0x2f, 0xfd)
 
 type Place = { visitor: Visitor; notes: Notes; options: ScanOptions }
@@ -42,7 +42,7 @@ async function unpack(file: FileHandle, source: Source, place: Place): Promise<v
   let written = 0
   const write = async (unpacked: AsyncIterable<Uint8Array>) => {
     for await (const block of unpacked) {
-      if (written + block.length > maxBytes) return noteBomb(place.notes, source, maxBytes)
+      if (written + block.length > maxBytes) throw new TooLarge()
       await file.writeFile(block)
       written += block.length
     }
@@ -52,10 +52,14 @@ async function unpack(file: FileHandle, source: Source, place: Place): Promise<v
     await pipeline(Readable.from(blocks(source, place)), createZstdDecompress(), write, { signal })
   } catch (error) {
     const problem = zstdProblem(error)
-    if (!problem) throw error
-    noteBroken(place.notes, source, problem, written)
+    if (error instanceof TooLarge) noteBomb(place.notes, source, maxBytes)
+    else if (problem) noteBroken(place.notes, source, problem, written)
+    else throw error
   }
 }
+
+/** Ends the pipeline; what was written so far is read. */
+class TooLarge extends Error {}
 
 function noteBomb(notes: Notes, source: Source, maxBytes: number) {
   const detail = () =>

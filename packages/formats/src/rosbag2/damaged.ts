@@ -44,8 +44,10 @@ export function openDamaged(file: FileHandle, header: Header, { signal }: ScanOp
   }
 
   return {
+    isByPages: true,
     sizeBytes,
-    lastId: 1,
+    // A guess: rows of sensors take a page each, more or less.
+    lastId: Math.ceil(sizeBytes / pageBytes),
     isDefining: false,
     async *topics(): AsyncIterable<TopicRow> {
       for await (const { id, texts } of textRows(4 * MAX_TEXT_BYTES)) {

@@ -10,8 +10,8 @@ export type Header = {
   pages: number | undefined
   /** Whether the recorder wrote ahead: then its last messages may lie in a file beside this one. */
   isWal: boolean
-  /** Whether the list of tables is one page, as in every bag. SQLite could be led in circles by a larger one. */
-  isListOnePage: boolean
+  /** The list of tables is one page in every bag of the recorder, and a tree where pages are small. */
+  tables: 'page' | 'tree' | 'broken'
 }
 
 const MAGIC = Buffer.from('SQLite format 3\0', 'latin1')
@@ -21,6 +21,7 @@ const FRACTIONS = Buffer.of(64, 32, 32)
 const FRACTIONS_AT = 21
 const USUAL_PAGE_BYTES = 4096
 export const TABLE_LEAF = 0x0d
+const TABLE_TREE = 0x05
 
 export function isSqlite(head: Uint8Array): boolean {
   return MAGIC.equals(head.subarray(0, MAGIC.length))
@@ -41,11 +42,16 @@ export async function readHeader(file: FileHandle): Promise<Header | undefined> 
     usableBytes: pageBytes - (bytes[20] ?? 0),
     pages: isKept ? bytes.readUInt32BE(28) : undefined,
     isWal: bytes[18] === 2,
-    isListOnePage: bytes[HEADER_BYTES] === TABLE_LEAF,
+    tables: tablesOf(bytes[HEADER_BYTES]),
   }
 }
 
 function pageBytesOf(said: number): number {
   if (said === 1) return 65_536
   return said >= 512 && (said & (said - 1)) === 0 ? said : USUAL_PAGE_BYTES
+}
+
+function tablesOf(kind: number | undefined): Header['tables'] {
+  if (kind === TABLE_LEAF) return 'page'
+  return kind === TABLE_TREE ? 'tree' : 'broken'
 }

@@ -14,38 +14,45 @@ type Timed = MessageRow & { high: number }
 const BATCHES_IN_A_ROW = 32
 const ORIGIN_MESSAGES = 1000
 
-/** `originNs` is undefined where there is no message. */
-export type Told = { messages: number; originNs: bigint | undefined }
+export type Told = {
+  messages: number
+  /** Rows met, told or not, and the highest id among them. */
+  rows: number
+  lastId: number
+  /** Undefined where there is no message. */
+  originNs: bigint | undefined
+}
 
 export async function tellMessages({ bag, topics, visitor, notes, options }: Place): Promise<Told> {
   const contents = openContents(bag, notes, options.full)
-  let originNs: bigint | undefined
   let origin = { high: 0, low: 0 }
   let batches = 0
-  let messages = 0
+  const told: Told = { messages: 0, rows: 0, lastId: 0, originNs: undefined }
   for await (const rows of bag.messages()) {
     options.signal.throwIfAborted()
     if (++batches % BATCHES_IN_A_ROW === 0) await setImmediate()
     visitor.progress(0.5 + Math.min((rows.at(-1)?.id ?? 0) / bag.lastId, 1) / 2)
+    told.rows += rows.length
+    told.lastId = rows.reduce((highest, { id }) => Math.max(highest, id), told.lastId)
     const timed = rows.filter((row) => isTimed(row, notes))
-    if (originNs === undefined) {
-      originNs = pickOrigin(timed.slice(0, ORIGIN_MESSAGES).map(toNs))
-      if (originNs === undefined) continue
-      origin = splitNs(originNs)
-      visitor.origin(originNs)
+    if (told.originNs === undefined) {
+      told.originNs = pickOrigin(timed.slice(0, ORIGIN_MESSAGES).map(toNs))
+      if (told.originNs === undefined) continue
+      origin = splitNs(told.originNs)
+      visitor.origin(told.originNs)
     }
     for (const row of timed) {
       const channel = channelOf(topics, row, notes)
       if (channel === undefined) continue
       const t = (row.high - origin.high) * 4294967296 + (row.low - origin.low)
       if (Math.abs(t) > Number.MAX_SAFE_INTEGER) noteFar(notes, row, t, channel)
-      messages++
+      told.messages++
       visitor.message(channel, t, row.bytes)
       const content = contents.isSample(channel, row) ? await contents.of(row) : undefined
       if (content) visitor.content(channel, t, content)
     }
   }
-  return { messages, originNs }
+  return told
 }
 
 function toNs({ high, low }: Timed): bigint {

@@ -69,8 +69,9 @@ function damageOf(problem: string): Opened['note'] {
 }
 
 function check(path: string, header: Header, { full }: ScanOptions): Checked {
-  // SQLite can be led in circles by a list of tables that is a tree.
-  if (!header.isListOnePage) return { readPages: 'the list of its tables cannot be read' }
+  if (header.tables === 'broken') return { readPages: 'the list of its tables cannot be read' }
+  // Before its pages are checked, SQLite could be led in circles by a tree.
+  if (header.tables === 'tree') return { readPages: undefined }
   try {
     return checkBySqlite(path, header, full)
   } catch (error) {

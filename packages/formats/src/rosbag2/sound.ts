@@ -17,6 +17,7 @@ export function openSound(
   const content = db.prepare('select data from messages where rowid = ?')
   const last = db.prepare('select cast(max(rowid) as real) as id from messages').get()
   return {
+    isByPages: false,
     sizeBytes,
     lastId: Number(last?.id ?? 1),
     isDefining: hasDefinitions,

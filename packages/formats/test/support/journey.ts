@@ -19,7 +19,11 @@ export const definitions: Definition[] = [
 
 export function rows(seconds = 3): Row[] {
   const map = { topic: 3, ns: after(1), data: content(500, 2) }
-  const imu = Array.from({ length: seconds * 100 }, (_, n) => ({ topic: 1, ns: after(n * 10), data: content(40, n) }))
+  const imu = Array.from({ length: seconds * 100 }, (_, n) => ({
+    topic: 1,
+    ns: after(n * 10),
+    data: content(40, n),
+  }))
   const camera = Array.from({ length: seconds * 10 }, (_, n) => ({
     topic: 2,
     ns: after(n * 100 + 3),

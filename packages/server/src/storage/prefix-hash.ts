@@ -31,7 +31,7 @@ type Prefix = {
 }
 
 const MAX_SESSIONS = 256
-const READ_BYTES = 4 * 2 ** 20
+const READ_BYTES = 2 ** 20
 
 export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
   const prefixes = new Map<string, Prefix>()

@@ -5,7 +5,7 @@ import { ApiError } from '../errors.ts'
 export class ClientGone extends Error {}
 
 /** What is on its way to the thread for one upload before its client has to wait. */
-const MAX_IN_FLIGHT_BYTES = 4 * 2 ** 20
+const MAX_IN_FLIGHT_BYTES = 2 * 2 ** 20
 const BATCH_BYTES = 256 * 2 ** 10
 
 type PumpEvents = {
