@@ -11,9 +11,9 @@ const EventTypeName = Type.Enum([...eventTypes], { expectation: `must be one of 
 const Url = Type.String({
   description:
     'HTTPS address to call. No credentials, no fragment; public unless the operator allows local targets.',
-  minLength: 1,
-  maxLength: MAX_URL_CHARACTERS,
-  expectation: `must be an https address of at most ${MAX_URL_CHARACTERS} characters`,
+  // Visible ASCII: a URL parser would drop tabs and line ends silently.
+  pattern: `^[\\u0021-\\u007e]{1,${MAX_URL_CHARACTERS}}$`,
+  expectation: `must be an https address of at most ${MAX_URL_CHARACTERS} visible ASCII characters`,
   examples: ['https://pipeline.example.com/hooks/tapedeck'],
 })
 

@@ -25,7 +25,9 @@ describe('real recordings', { skip: existsSync(folder) ? false : 'there are none
       const told = { topics: 0, messages: 0, bytes: 0, sumNs: 0n }
       let originNs = 0n
       const heard: Partial<Visitor> = {
-        origin: (ns) => void (originNs = ns),
+        origin(ns) {
+          originNs = ns
+        },
         channel: () => told.topics++,
         message(_channel, t, bytes) {
           told.messages++

@@ -83,7 +83,7 @@ function entry(path: string): Entry {
   const none = { name, shape: [], itemBytes: 0, type: 'other' }
   try {
     // A link into another file is not followed; asked for what it leads to, the library would try.
-    if (Module.get_external_link(file.file_id, path)) return { ...none, kind: 'other' }
+    if ('filename' in Module.get_external_link(file.file_id, path)) return { ...none, kind: 'other' }
     const found = file.get(path)
     if (found instanceof Group) return { ...none, kind: 'group' }
     if (!(found instanceof Dataset)) return { ...none, kind: 'other' }

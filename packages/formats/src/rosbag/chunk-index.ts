@@ -12,8 +12,8 @@ export type Problem = { why: string; isLie: boolean }
 export type ChunkIndex = {
   /** Forgets the last chunk. */
   begin(chunk: Chunk): void
-  /** How many more entries the chunk could have. */
-  room(): number
+  /** Why so many more messages cannot be named; undefined where they can. */
+  whyNoRoom(messages: number): Problem | undefined
   /** One record of the index; `data` is 12 bytes for each message. */
   add(conn: number, data: Uint8Array): void
   /** The index is not whole, or not true: the chunk has to tell. */
@@ -24,9 +24,10 @@ export type ChunkIndex = {
   tell(teller: Teller, connections: Connections): void
 }
 
-const ENTRY_BYTES = 12
-/** Offsets and places in the list share one number of 53 bits, which sorts by the offset. */
-const PLACES = 2 ** 24
+/** Seconds, nanoseconds, offset. */
+export const ENTRY_BYTES = 12
+/** Offsets of 32 bits and places in the list share one number of 53 bits, which sorts by the offset. */
+const PLACES = 2 ** 21
 const ORIGIN_MESSAGES = 1000
 
 export function openChunkIndex(): ChunkIndex {
@@ -38,7 +39,6 @@ export function openChunkIndex(): ChunkIndex {
   let nanos = new Uint32Array(1024)
   let order = new Float64Array(1024)
 
-  const room = () => Math.min(PLACES, Math.floor(chunk.sizeBytes / MESSAGE_OVERHEAD_BYTES)) - count
   const grow = (needed: number) => {
     if (needed <= order.length) return
     const length = Math.max(needed, 2 * order.length)
@@ -62,7 +62,12 @@ export function openChunkIndex(): ChunkIndex {
       spoiled = undefined
       count = 0
     },
-    room,
+    whyNoRoom(messages) {
+      if ((count + messages) * MESSAGE_OVERHEAD_BYTES > chunk.sizeBytes) {
+        return { why: `names more messages than ${chunk.sizeBytes} bytes can hold`, isLie: true }
+      }
+      return count + messages > PLACES ? { why: 'is too long', isLie: false } : undefined
+    },
     add(conn, data) {
       const view = viewOf(data)
       grow(count + data.length / ENTRY_BYTES)
@@ -83,13 +88,13 @@ export function openChunkIndex(): ChunkIndex {
       if (count === 0) return { why: 'is missing', isLie: false }
       order.subarray(0, count).sort()
       for (let rank = 0; rank < count; rank++) {
-        if (connections.channelOf(connOf(rank)) === undefined) {
-          return { why: `names the unknown connection ${connOf(rank)}`, isLie: false }
-        }
         const next = rank + 1 < count ? offsetOf(rank + 1) : chunk.sizeBytes
-        if (next - offsetOf(rank) >= MESSAGE_OVERHEAD_BYTES) continue
-        const why = `has a message at offset ${offsetOf(rank)} of ${chunk.sizeBytes}, and the next at ${next}`
-        return { why, isLie: true }
+        if (next - offsetOf(rank) < MESSAGE_OVERHEAD_BYTES) {
+          const why = `has a message at offset ${offsetOf(rank)} of ${chunk.sizeBytes}, and the next at ${next}`
+          return { why, isLie: true }
+        }
+        if (connections.channelOf(connOf(rank)) !== undefined) continue
+        return { why: `names the unknown connection ${connOf(rank)}`, isLie: false }
       }
       return undefined
     },

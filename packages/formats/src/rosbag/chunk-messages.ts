@@ -51,9 +51,14 @@ function* firstTimes(bytes: Uint8Array): Iterable<Instant> {
   }
 }
 
+/** The first bytes of the fields, as the numbers that they are: 'op=', 'conn', 'time'. */
+const OP = 0x3d706f
+const CONN = 0x6e6e6f63
+const TIME = 0x656d6974
+
 /**
- * The op of the record at `at`; undefined where there is none that belongs here. This runs for every message of a chunk, so it fills
- * one object and makes no map of the fields.
+ * The op of the record at `at`; undefined where none stands there that belongs into a chunk. This runs for every
+ * message, so it fills one object and makes no map of the fields.
  */
 function readMessage(view: DataView, at: number, into: Message): number | undefined {
   if (at + 8 > view.byteLength) return undefined
@@ -83,11 +88,6 @@ function readMessage(view: DataView, at: number, into: Message): number | undefi
   if (kind === op.message) return found === 3 ? kind : undefined
   return kind === op.connection && found & 1 ? kind : undefined
 }
-
-/** The first bytes of the fields, as the numbers that they are: 'op=', 'conn', 'time'. */
-const OP = 0x3d706f
-const CONN = 0x6e6e6f63
-const TIME = 0x656d6974
 
 function addConnection(
   bytes: Uint8Array,

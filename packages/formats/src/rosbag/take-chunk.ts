@@ -1,6 +1,6 @@
 import { type Bag, corrupt } from './bag.ts'
 import { type Chunk, whyUnreadable } from './chunk.ts'
-import type { Problem } from './chunk-index.ts'
+import { ENTRY_BYTES, type Problem } from './chunk-index.ts'
 import { tellChunk } from './chunk-messages.ts'
 import { op, readRecord, u32Of } from './records.ts'
 import { findChunkEnd } from './search.ts'
@@ -65,13 +65,12 @@ async function readChunkIndex({ window, chunkIndex }: Bag, chunk: Chunk, to: num
     if (record.op !== op.indexData) break
     const conn = u32Of(record.fields, 'conn')
     const entries = u32Of(record.fields, 'count') ?? 0
-    if (conn === undefined || record.dataBytes !== entries * 12) {
+    if (conn === undefined || record.dataBytes !== entries * ENTRY_BYTES) {
       chunkIndex.spoil({ why: `has ${record.dataBytes} bytes for ${entries} messages`, isLie: true })
-    } else if (entries > chunkIndex.room()) {
-      const why = `names more messages than ${chunk.sizeBytes} bytes can hold`
-      chunkIndex.spoil({ why, isLie: true })
     } else {
-      chunkIndex.add(conn, await window.at(record.dataAt, record.dataBytes))
+      const problem = chunkIndex.whyNoRoom(entries)
+      if (problem) chunkIndex.spoil(problem)
+      else chunkIndex.add(conn, await window.at(record.dataAt, record.dataBytes))
     }
     at = record.end
   }

@@ -39,7 +39,7 @@ export async function readHeader(file: FileHandle): Promise<Header | undefined> 
   return {
     sizeBytes,
     pageBytes,
-    usableBytes: pageBytes - (bytes[20] ?? 0),
+    usableBytes: usableOf(pageBytes, bytes[20] ?? 0),
     pages: isKept ? bytes.readUInt32BE(28) : undefined,
     isWal: bytes[18] === 2,
     tables: tablesOf(bytes[HEADER_BYTES]),
@@ -49,6 +49,13 @@ export async function readHeader(file: FileHandle): Promise<Header | undefined> 
 function pageBytesOf(said: number): number {
   if (said === 1) return 65_536
   return said >= 512 && (said & (said - 1)) === 0 ? said : USUAL_PAGE_BYTES
+}
+
+/** No database reserves so much of its pages that less than this is left. */
+const LEAST_USABLE_BYTES = 480
+
+function usableOf(pageBytes: number, reservedBytes: number): number {
+  return pageBytes - reservedBytes >= LEAST_USABLE_BYTES ? pageBytes - reservedBytes : pageBytes
 }
 
 function tablesOf(kind: number | undefined): Header['tables'] {

@@ -13,7 +13,7 @@ import { openSound } from './sound.ts'
 /** `note`: what is wrong with the file, once it is known how many messages could be read of it all the same. */
 export type Opened = { bag: Bag | undefined; note: ((messages: number) => Note) | undefined }
 
-type Checked = { sound: Bag } | { other: Note } | { readPages: string | undefined }
+type Checked = { sound: Bag } | { other: Note } | { readPages: string | false }
 
 const MAX_TABLES_NAMED = 8
 const MAX_FAULTS_ASKED = 4
@@ -23,22 +23,26 @@ const HEAD_BYTES = 16
 /** Opens our copy of a bag: by SQLite where it is sound, page by page where it is not. */
 export async function openBag(path: string, options: ScanOptions): Promise<Opened> {
   const file = await open(path, 'r')
-  const header = await readHeader(file)
-  if (!header) {
-    const note = await noDatabase(file)
-    await file.close()
-    return { bag: undefined, note: () => note }
-  }
-  const cut = cutOf(header)
-  if (cut) return { bag: openDamaged(file, header, options), note: cut }
-  const checked = check(path, header, options)
-  if ('readPages' in checked) {
-    const note = checked.readPages === undefined ? undefined : damageOf(checked.readPages)
+  let isKept = false
+  const readPages = (header: Header, note: Opened['note']): Opened => {
+    isKept = true
     return { bag: openDamaged(file, header, options), note }
   }
-  await file.close()
-  if ('sound' in checked) return { bag: checked.sound, note: undefined }
-  return { bag: undefined, note: () => checked.other }
+  try {
+    const header = await readHeader(file)
+    if (!header) return refused(await noDatabase(file))
+    const cut = cutOf(header)
+    if (cut) return readPages(header, cut)
+    const checked = check(path, header, options)
+    if ('readPages' in checked) return readPages(header, damageOf(checked.readPages))
+    return 'sound' in checked ? { bag: checked.sound, note: undefined } : refused(checked.other)
+  } finally {
+    if (!isKept) await file.close()
+  }
+}
+
+function refused(note: Note): Opened {
+  return { bag: undefined, note: () => note }
 }
 
 async function noDatabase(file: FileHandle): Promise<Note> {
@@ -60,7 +64,9 @@ function cutOf({ pages = 0, pageBytes, sizeBytes }: Header): Opened['note'] {
   }
 }
 
-function damageOf(problem: string): Opened['note'] {
+/** `false`: nothing is wrong with it, but SQLite should not be asked. */
+function damageOf(problem: string | false): Opened['note'] {
+  if (problem === false) return undefined
   return (messages) => {
     const detail = () =>
       `the database is damaged: ${problem}; its pages are read one by one, which gives ${messages} messages`
@@ -71,7 +77,7 @@ function damageOf(problem: string): Opened['note'] {
 function check(path: string, header: Header, { full }: ScanOptions): Checked {
   if (header.tables === 'broken') return { readPages: 'the list of its tables cannot be read' }
   // Before its pages are checked, SQLite could be led in circles by a tree.
-  if (header.tables === 'tree') return { readPages: undefined }
+  if (header.tables === 'tree') return { readPages: false }
   try {
     return checkBySqlite(path, header, full)
   } catch (error) {
@@ -90,7 +96,7 @@ function checkBySqlite(path: string, header: Header, full: boolean): Checked {
     const schema = readSchema(db)
     if (schema.kind === 'other') return { other: noBag(schema.tables, header) }
     if (schema.kind === 'almost') return { readPages: 'its tables are not quite those of a bag' }
-    if (schema.kind === 'active') return { readPages: undefined }
+    if (schema.kind === 'active') return { readPages: false }
     const faults = faultsOf(db, full)
     if (faults !== undefined) return { readPages: faults }
     sound = openSound(db, header.sizeBytes, schema)

@@ -120,6 +120,7 @@ function classify(error: unknown, signal: AbortSignal): AttemptError {
   if (signal.aborted || code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL') return 'dns'
   if (TLS.test(code)) return 'tls'
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'response_invalid'
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'response_invalid'
   return 'connection'
 }
