@@ -10,6 +10,8 @@ const pending = [
   'packages/cli/test/beside-service.test.ts',
   'packages/cli/test/cli.test.ts',
   'packages/formats/test/hdf5.test.ts',
+  'packages/formats/test/parquet.test.ts',
+  'packages/formats/test/video.test.ts',
   'packages/server/test/crash.test.ts',
   'packages/server/test/database-loss.test.ts',
   'packages/server/test/disk-full.test.ts',
