@@ -22,7 +22,7 @@ after(() => service.close())
 
 test('a file uploaded in parts is verified whole and handed to processing', async () => {
   const bytes = recording(3)
-  const { session, parts } = await uploadAll(service, bytes)
+  const { session, parts } = await uploadAll(service, bytes, { filename: 'run.unknown' })
   const completed = await complete(service, session.id, parts)
   assert.equal(completed.status, 200)
   assert.equal(completed.body.status, 'processing')
