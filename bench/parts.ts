@@ -84,13 +84,19 @@ async function service(stage: Stage, recording: Recording): Promise<Contestant> 
 /** The bytes are removed by a job; it must not run into the next contestant's time. */
 async function untilEmpty(dir: string): Promise<void> {
   const deadlineMs = performance.now() + 30_000
-  const isEmpty = async () => {
-    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
-    return !entries.some((entry) => entry.isFile())
-  }
-  while (!(await isEmpty())) {
+  while (await holdsFiles(dir)) {
     if (performance.now() > deadlineMs) throw new Error(`${dir} was not emptied`)
     await sleep(20)
+  }
+}
+
+async function holdsFiles(dir: string): Promise<boolean> {
+  try {
+    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+    return entries.some((entry) => entry.isFile())
+  } catch {
+    // A folder went away while it was read.
+    return true
   }
 }
 

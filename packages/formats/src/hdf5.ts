@@ -1,3 +1,4 @@
+import { cleanText } from './bytes.ts'
 import { copyTo } from './hdf5/copy.ts'
 import { LibraryFailure, openLibrary } from './hdf5/library.ts'
 import { tellMeasurement } from './hdf5/measurement.ts'
@@ -36,6 +37,7 @@ export const hdf5: Reader = {
 
 function reportFailure(visitor: Visitor, error: unknown) {
   if (!(error instanceof LibraryFailure)) throw error
-  const detail = `the HDF5 library gives up on the file (${error.message}); what was not told until then is lost`
+  const why = cleanText(Buffer.from(error.message), 200)
+  const detail = `the HDF5 library gives up on the file (${why}); what was not told until then is lost`
   visitor.finding({ code: 'chunk_corrupt', detail })
 }

@@ -6,6 +6,7 @@ import { suite, test } from 'node:test'
 import { hdf5 } from '../src/hdf5.ts'
 import { bytesSource, collect } from './support/collect.ts'
 import { seeded } from './support/damage.ts'
+import { passesOnFaults } from './support/failing.ts'
 import { hdf5File, type TestDataset, type TestGroup } from './support/hdf5-writer.ts'
 import { messages, realFiles, withstands, withstandsCutsAndFlips } from './support/withstand.ts'
 
@@ -313,6 +314,25 @@ suite('hdf5: damage', () => {
     const result = await scan(damaged, true)
     assert.deepEqual(codes(result), ['chunk_corrupt'])
     assert.equal(result.channels[0]?.count, 100)
+  })
+
+  test('times that cannot be read are not made up', async () => {
+    const noise = seeded(5)
+    const stamps = Float64Array.from({ length: 3000 }, (_, row) => 1_700_000_000 + row / 100 + noise() / 1000)
+    const bytes = await hdf5File({
+      timestamps: { values: stamps, chunks: [3000], gzip: true },
+      imu: { values: new Float64Array(3000) },
+    })
+    const whole = await scan(bytes)
+    assert.deepEqual([whole.channels[0]?.count, codes(whole)], [3000, []])
+    const at = Buffer.from(bytes).indexOf(Buffer.from([0x78, 0x5e]))
+    const result = await scan(bytes.slice().fill(0x55, at + 2000, at + 2100))
+    assert.equal(messages(result), 0)
+    assert.ok(codes(result).includes('chunk_corrupt'))
+  })
+
+  test('what is no fault of the file is passed on', async () => {
+    await passesOnFaults(hdf5, await hdf5File(robomimic))
   })
 
   test('no damage makes it throw or hang', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { parquet } from '../src/parquet.ts'
 import { bytesSource, collect } from './support/collect.ts'
+import { passesOnFaults } from './support/failing.ts'
 import { join, text } from './support/film.ts'
 import {
   type Encoding,
@@ -361,6 +362,10 @@ suite('parquet: damage', () => {
     const zipped = parquetFile({ ...table, codec: 'ZSTD' })
     zipped.fill(0, 40, 60)
     assert.deepEqual(codes(await scan(zipped, true)), ['chunk_corrupt'])
+  })
+
+  test('what is no fault of the file is passed on', async () => {
+    await passesOnFaults(parquet, parquetFile(dataset(10)))
   })
 
   test('no damage makes it throw, hang, or lose rows in silence', async () => {

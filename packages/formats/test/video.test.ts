@@ -3,6 +3,7 @@ import { suite, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { video } from '../src/video.ts'
 import { bytesSource, collect } from './support/collect.ts'
+import { passesOnFaults } from './support/failing.ts'
 import {
   box,
   chunk,
@@ -284,6 +285,20 @@ suite('mp4', () => {
     const result = await scan(bytes)
     assert.ok((result.channels[0]?.count ?? 0) <= bytes.length)
     assert.ok(codes(result).includes('index_mismatch') || codes(result).includes('recording_truncated'))
+  })
+
+  test('a frame whose duration is damaged contradicts the stated one', async () => {
+    const track = pictures(300)
+    const tables = {
+      stts: table('stts', [
+        [100, 1000],
+        [1, 2 ** 30],
+        [199, 1000],
+      ]),
+    }
+    const result = await scan(film({ tracks: [{ ...track, tables, statedTicks: 300_000 }] }))
+    assert.deepEqual(codes(result), ['index_mismatch'])
+    assert.match(result.findings[0]?.detail ?? '', /stts adds up to 35801\.361 s, mdhd says 10\.000 s/)
   })
 
   test('a track without a clock is a channel without times', async () => {
@@ -642,6 +657,12 @@ suite('video', () => {
       wav({ rate: 8000, channels: 1, bits: 8, data: new Uint8Array(20_000) }),
     ]
     for (const [seed, bytes] of files.entries()) await withstands(video, bytes, seed)
+  })
+
+  test('what is no fault of the file is passed on', async () => {
+    await passesOnFaults(video, film({ tracks: [pictures(3)] }))
+    await passesOnFaults(video, matroska({ tracks: [], clusters: [] }))
+    await passesOnFaults(video, wav({ rate: 8000, channels: 1, bits: 8, data: new Uint8Array(100) }))
   })
 
   const real = [

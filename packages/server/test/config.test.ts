@@ -16,6 +16,7 @@ test('an empty environment gives the embedded defaults', () => {
     rateLimit: 1000,
     uploadTtlS: 86_400,
     corsOrigins: [],
+    segmentS: 30,
     webhookTargets: 'local',
     webhookRetryScale: 1,
     logLevel: 'info',

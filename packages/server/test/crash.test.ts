@@ -24,10 +24,12 @@ const SEED = 20_260_314
 const KILLS = 5
 const UPLOADS_EACH_KILL = 5
 /** Each upload is acknowledged at least four times: created, two parts, completed. */
-const moments = fc.record({
-  acknowledgements: fc.integer({ min: 1, max: UPLOADS_EACH_KILL * 3 }),
-  delayMs: fc.integer({ min: 0, max: 40 }),
-})
+const moments = fc.noBias(
+  fc.record({
+    acknowledgements: fc.integer({ min: 1, max: UPLOADS_EACH_KILL * 3 }),
+    delayMs: fc.integer({ min: 0, max: 40 }),
+  }),
+)
 
 test('what was acknowledged survives kill -9 of the service', { skip: needsProc }, async (t) => {
   const dataDir = tempDir(t)

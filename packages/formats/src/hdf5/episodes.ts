@@ -1,7 +1,7 @@
 import { note } from '../linear/tally.ts'
 import type { Timebase } from '../recording.ts'
 import { isUnixNs, timeName } from '../time-unit.ts'
-import type { Library } from './library.ts'
+import { attempt, type Library } from './library.ts'
 import type { Measurement } from './measurement.ts'
 import { NOMINAL_RATE_HZ, rateIn } from './rate.ts'
 import { openStamps, type Stamps } from './stamps.ts'
@@ -23,11 +23,11 @@ export async function findEpisodes(
   const names = (kind: 'group' | 'dataset') =>
     entries.filter((one) => one.kind === kind).map(({ name }) => name)
   if (names('group').includes('data')) {
-    const demos = (await library.list('/data')).filter(
+    const demos = ((await attempt(library.list('/data'))) ?? []).filter(
       ({ kind, name }) => kind === 'group' && DEMO.test(name),
     )
     const paths = demos.map(({ name }) => ({ path: `/data/${name}`, label: name })).sort(byNumber)
-    const rateHz = rateIn(await library.attributes('/data')) ?? rateIn(root)
+    const rateHz = rateIn((await attempt(library.attributes('/data'))) ?? root) ?? rateIn(root)
     if (paths.length > 0) return { paths, rateHz }
   }
   const acts = names('dataset').some((name) => /^actions?$/.test(name))
@@ -47,7 +47,7 @@ export async function tellEpisodes(measurement: Measurement, { paths, rateHz }: 
   for (const [index, { path, label }] of paths.entries()) {
     const { datasets, broken } = await treeUnder(library, path)
     measurement.broken.count += broken
-    const stated = path === '' ? undefined : (await library.attributes(path)).get('num_samples')
+    const stated = path === '' ? undefined : (await attempt(library.attributes(path)))?.get('num_samples')
     const rows = rowsOf(datasets, stated)
     const channels = datasets.filter((one) => belongs(one, rows))
     const possible = channels.filter((one) => isPossible(one, measurement.fileBytes))
@@ -104,7 +104,7 @@ async function stampsOf(
   const times = datasets.find(
     (one) => one.plain && one.rows === rows && timeName(one.name.split('/').at(-1) ?? ''),
   )
-  return times && openStamps(measurement.library, times)
+  return times && openStamps(measurement, times)
 }
 
 function begin({ visitor }: Measurement, clock: Clock, stamps: Stamps | undefined) {

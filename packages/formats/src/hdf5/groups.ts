@@ -19,7 +19,7 @@ export async function tellGroups(measurement: Measurement): Promise<Timebase> {
   const timed = new Set<Rowed>(clocks)
   let originNs: bigint | undefined
   for (const clock of clocks) {
-    const stamps = await openStamps(library, clock)
+    const stamps = await openStamps(measurement, clock)
     const folder = clock.name.slice(0, clock.name.lastIndexOf('/') + 1)
     const channels = possible.filter(
       (one) => one.rows === clock.rows && one.name.startsWith(folder) && !timed.has(one),

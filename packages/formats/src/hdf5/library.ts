@@ -4,6 +4,23 @@ import { Worker } from 'node:worker_threads'
 
 export class LibraryFailure extends Error {
   override name = 'LibraryFailure'
+  /** Whether no other question will be answered either. */
+  readonly ended: boolean
+
+  constructor(message: string, ended: boolean) {
+    super(message)
+    this.ended = ended
+  }
+}
+
+/** Undefined where the library cannot answer this question, but maybe the next. */
+export async function attempt<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof LibraryFailure && !error.ended) return undefined
+    throw error
+  }
 }
 
 export type Entry = {
@@ -28,7 +45,7 @@ export type Library = {
   /** Sizes of datasets of bytes (-1 for what is none), with the content of those that are not too large. */
   bytes(paths: string[], maxBytes: number): Promise<Size[]>
   /** Reads rows to see whether they can be read. */
-  touch(path: string, from: number, to: number): Promise<void>
+  touch(path: string, from: number, to: number): Promise<true>
   close(): Promise<void>
 }
 
@@ -74,7 +91,7 @@ export async function openLibrary(path: string, signal: AbortSignal): Promise<Li
       (await put({ op: 'attributeBytes', path, name })).content ?? new Uint8Array(),
     read: async (path, from, to) => (await put({ op: 'read', path, from, to })).numbers ?? new Float64Array(),
     bytes: async (paths, maxBytes) => (await put({ op: 'bytes', paths, maxBytes })).sizes ?? [],
-    touch: async (path, from, to) => void (await put({ op: 'touch', path, from, to })),
+    touch: (path, from, to) => put({ op: 'touch', path, from, to }).then(() => true as const),
     close,
   }
 }
@@ -101,10 +118,10 @@ function startThread(path: string, signal: AbortSignal) {
     const asked = waiting.get(id)
     waiting.delete(id)
     if (answer.failure === undefined) asked?.resolve(answer)
-    else asked?.reject(new LibraryFailure(answer.failure))
+    else asked?.reject(new LibraryFailure(answer.failure, false))
   })
-  thread.on('error', (error) => end(new LibraryFailure(error.message)))
-  thread.on('exit', () => end(new LibraryFailure('the library ended')))
+  thread.on('error', (error) => end(new LibraryFailure(error.message, true)))
+  thread.on('exit', () => end(new LibraryFailure('the library ended', true)))
 
   const ask = (id: number, question?: Question): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -115,7 +132,7 @@ function startThread(path: string, signal: AbortSignal) {
         thread.terminate()
       }
       const timer = setTimeout(
-        () => stop(new LibraryFailure('the library does not answer')),
+        () => stop(new LibraryFailure('the library does not answer', true)),
         ANSWER_TIMEOUT_MS,
       )
       const abort = () => stop(signal.reason instanceof Error ? signal.reason : new Error('aborted'))

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { cleanText } from '../bytes.ts'
-import { openTally, report, type Tally } from '../linear/tally.ts'
+import { note, openTally, report, type Tally } from '../linear/tally.ts'
 import {
   MAX_CHANNELS,
   MAX_TOPIC_CHARACTERS,
@@ -11,8 +11,8 @@ import {
 import { isEcal, tellEcal } from './ecal.ts'
 import { findEpisodes, tellEpisodes } from './episodes.ts'
 import { tellGroups } from './groups.ts'
-import { type Library, LibraryFailure } from './library.ts'
-import { treeUnder } from './tree.ts'
+import { attempt, type Library } from './library.ts'
+import { isPossible, treeUnder } from './tree.ts'
 
 /** A file that is being gone through, and what was met on the way. */
 export type Measurement = {
@@ -48,7 +48,7 @@ const BREATH_MESSAGES = 1 << 16
 export async function tellMeasurement(opening: Opening): Promise<Timebase> {
   const measurement = openMeasurement(opening)
   const { library, visitor, options } = measurement
-  const root = await library.attributes('/')
+  const root = (await attempt(library.attributes('/'))) ?? new Map<string, string | number>()
   const episodes = isEcal(root) ? undefined : await findEpisodes(library, root)
   const timebase = isEcal(root)
     ? await tellEcal(measurement, root)
@@ -103,20 +103,19 @@ function openMeasurement(opening: Opening): Measurement {
 }
 
 const TOUCHED_BYTES = 8 << 20
+/** Wider rows are not read. */
+const MAX_ROW_BYTES = 64 << 20
 
 /** Every row of every dataset is read once: what is compressed or has checksums shows its damage then. */
-async function touchAll({ library, options, broken }: Measurement) {
+async function touchAll({ library, options, broken, fileBytes }: Measurement) {
   const { datasets } = await treeUnder(library, '')
-  for (const { path, rows, rowBytes } of datasets) {
+  const touched = datasets.filter((one) => isPossible(one, fileBytes) && one.rowBytes <= MAX_ROW_BYTES)
+  for (const { path, rows, rowBytes } of touched) {
     const step = Math.max(1, Math.floor(TOUCHED_BYTES / Math.max(1, rowBytes)))
-    try {
-      for (let from = 0; from < rows; from += step) {
-        options.signal.throwIfAborted()
-        await library.touch(path, from, Math.min(from + step, rows))
-      }
-    } catch (error) {
-      if (!(error instanceof LibraryFailure)) throw error
-      broken.count++
+    for (let from = 0; from < rows; from += step) {
+      options.signal.throwIfAborted()
+      const read = await attempt(library.touch(path, from, Math.min(from + step, rows)))
+      if (!read) note(broken, 0)
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Entry, Library } from './library.ts'
+import { attempt, type Entry, type Library } from './library.ts'
 
 /** A dataset whose first dimension counts rows. */
 export type Rowed = {
@@ -28,7 +28,9 @@ export async function treeUnder(library: Library, path: string): Promise<Tree> {
     for (const prefix of level) {
       if (tree.datasets.length + tree.groups.length >= MAX_DATASETS) return tree
       tree.groups.push(prefix)
-      for (const entry of await library.list(`${path}/${prefix}`)) {
+      const entries = await attempt(library.list(`${path}/${prefix}`))
+      if (!entries) tree.broken++
+      for (const entry of entries ?? []) {
         if (entry.kind === 'group') next.push(`${prefix}${entry.name}/`)
         else if (entry.kind === 'broken') tree.broken++
         else if (entry.kind === 'dataset' && entry.shape.length > 0) {
@@ -58,6 +60,6 @@ function toRowed({ shape, itemBytes, type }: Entry, name: string, path: string):
 const MOST_COMPRESSED = 2000
 const MAX_ROWS = 100_000_000
 
-export function isPossible({ rows, rowBytes }: Rowed, fileBytes: number): boolean {
+export function isPossible({ rows, rowBytes }: Pick<Rowed, 'rows' | 'rowBytes'>, fileBytes: number): boolean {
   return rows <= MAX_ROWS && rows * Math.max(1, rowBytes) <= fileBytes * MOST_COMPRESSED
 }

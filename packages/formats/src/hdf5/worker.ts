@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { Attribute, Dataset, File, Group, type Metadata, Module, ready } from 'h5wasm/node'
+import { Dataset, File, Group, type Metadata, Module, ready } from 'h5wasm/node'
 import type { Answer, Entry, Numbers, Request, Size } from './library.ts'
+import { rawAttribute, rawRows, toNumbers } from './raw.ts'
 
 // The HDF5 library, in a thread of its own: it is C compiled to WebAssembly, and what a hostile file does to it (an
 // abort, a loop without end, memory that never shrinks) goes away together with the thread.
@@ -106,56 +107,57 @@ function attributes(path: string): [string, string | number][] {
   const found: [string, string | number][] = []
   for (const name of Module.get_attribute_names(file.file_id, path).slice(0, MAX_ATTRIBUTES)) {
     const metadata = Module.get_attribute_metadata(file.file_id, path, name)
-    const { size, total_size } = metadata
-    if (size * total_size > MAX_ATTRIBUTE_BYTES || typeName(metadata) === 'other') continue
-    const value = new Attribute(file.file_id, path, name).json_value
-    const first = Array.isArray(value) ? value[0] : value
-    if (typeof first === 'string' || typeof first === 'number') found.push([name, first])
+    if (metadata.size * metadata.total_size > MAX_ATTRIBUTE_BYTES) continue
+    const type = typeName(metadata)
+    const bytes = rawAttribute(file.file_id, path, name, metadata)
+    const number = toNumbers(bytes, type)?.[0]
+    if (type === 'string') found.push([name, textOf(bytes)])
+    else if (number !== undefined) found.push([name, Number(number)])
   }
   return found
 }
 
+function textOf(bytes: Uint8Array): string {
+  const end = bytes.indexOf(0)
+  return new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end))
+}
+
 /** As they are stored: a text may be anything but one. */
 function attributeBytes(path: string, name: string): Uint8Array {
-  const { size, total_size, vlen } = Module.get_attribute_metadata(file.file_id, path, name)
-  const bytes = size * total_size
-  if (vlen || bytes > MAX_ATTRIBUTE_BYTES) return new Uint8Array()
-  const pointer = Module._malloc(bytes)
-  try {
-    Module.get_attribute_data(file.file_id, path, name, BigInt(pointer))
-    return Module.HEAPU8.slice(pointer, pointer + bytes)
-  } finally {
-    Module._free(pointer)
-  }
+  const metadata = Module.get_attribute_metadata(file.file_id, path, name)
+  if (metadata.size * metadata.total_size > MAX_ATTRIBUTE_BYTES) return new Uint8Array()
+  return rawAttribute(file.file_id, path, name, metadata)
 }
 
 function read(path: string, from: number, to: number): Numbers {
-  const values = rowsOf(path, from, to)
-  if (values instanceof BigInt64Array) return values
-  if (values instanceof BigUint64Array) return new BigInt64Array(values.buffer)
-  if (isNumbers(values)) return Float64Array.from(values)
-  throw new Error('no numbers')
+  const numbers = toNumbers(rowsOf(path, from, to), typeName(metadataOf(path)))
+  if (!numbers) throw new Error('no numbers')
+  return numbers
 }
 
-function isNumbers(values: unknown): values is Float32Array | Int32Array {
-  return ArrayBuffer.isView(values) && !(values instanceof DataView)
-}
-
-function rowsOf(path: string, from: number, to: number): unknown {
+function metadataOf(path: string): Metadata {
   const dataset = file.get(path)
   if (!(dataset instanceof Dataset)) throw new Error('no dataset')
-  const { shape, size } = dataset.metadata
-  const rowBytes = (shape ?? []).slice(1).reduce((product, length) => product * length, size)
+  return dataset.metadata
+}
+
+function rowsOf(path: string, from: number, to: number): Uint8Array {
+  const metadata = metadataOf(path)
+  const [, ...rest] = metadata.shape ?? []
+  const rowBytes = rest.reduce((product, length) => product * length, metadata.size)
   if (rowBytes * (to - from) > MAX_READ_BYTES)
     throw new Error(`${to - from} rows of ${rowBytes} bytes at once`)
-  return dataset.slice([[from, to]])
+  return rawRows(file.file_id, path, metadata, from, to)
 }
 
 function bytesOf(path: string, maxBytes: number): Size {
-  const dataset = file.get(path)
-  if (!(dataset instanceof Dataset)) return { bytes: -1, content: undefined }
-  const { size, total_size } = dataset.metadata
-  const bytes = size * total_size
-  const content = bytes <= maxBytes ? dataset.value : undefined
-  return { bytes, content: content instanceof Uint8Array ? content : undefined }
+  try {
+    const { size, total_size, shape } = metadataOf(path)
+    const bytes = size * total_size
+    const [rows] = shape ?? []
+    const shown = rows !== undefined && rows > 0 && bytes <= maxBytes
+    return { bytes, content: shown ? rowsOf(path, 0, rows) : undefined }
+  } catch {
+    return { bytes: -1, content: undefined }
+  }
 }

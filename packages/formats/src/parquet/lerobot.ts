@@ -60,18 +60,17 @@ export async function tellEpisodes(reading: Reading, columns: LerobotColumns): P
         continue
       }
       const index = numberAt(indexes, at) ?? episode?.index
-      const begins = !episode || index !== episode.index
-      episode = begins
-        ? nextEpisode(episode, index, seconds, periodNs)
-        : (episode ?? nextEpisode(episode, index, seconds, 0))
-      const t = episode.startNs + Math.round((seconds - episode.firstS) * 1e9)
+      const same = episode?.index === index ? episode : undefined
+      const current = same ?? nextEpisode(episode, index, seconds, periodNs)
+      const t = current.startNs + Math.round((seconds - current.firstS) * 1e9)
       if (Math.abs(t) > Number.MAX_SAFE_INTEGER) {
         note(reading.untimely, row)
         continue
       }
-      if (begins) visitor.marker(t, `episode ${index}`)
-      countDropped(dropped, episode, frames && numberAt(frames, at), row, t)
-      episode.lastNs = Math.max(episode.lastNs, t)
+      if (!same) visitor.marker(t, `episode ${index ?? 'unknown'}`)
+      countDropped(dropped, current, frames && numberAt(frames, at), row, t)
+      current.lastNs = Math.max(current.lastNs, t)
+      episode = current
       reading.told++
       for (const [position, channel] of channels.entries()) visitor.message(channel, t, bytes[position] ?? 0)
     }

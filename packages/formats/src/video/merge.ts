@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Sample } from './samples.ts'
 import type { Show } from './show.ts'
 
@@ -18,6 +19,8 @@ export async function mergeSamples(shows: Show[], signal: AbortSignal): Promise<
       if (checked) await checked
     }
     if (next.at < next.batch.length) continue
+    // Tables that are in memory already are gone through without a pause: others want their turn.
+    await setImmediate()
     signal.throwIfAborted()
     if (!(await fill(next))) cursors.splice(cursors.indexOf(next), 1)
   }

@@ -1,5 +1,5 @@
 import type { Source } from '../recording.ts'
-import type { Box } from './boxes.ts'
+import { type Chunks, openChunks, openSizes, type Sizes } from './places.ts'
 import { addDuration, type Durations } from './rate.ts'
 import { openRows, openRuns, type Rows, type Runs } from './rows.ts'
 import type { Track } from './track.ts'
@@ -46,17 +46,23 @@ export async function openSamples(
   const timeRows = await openRows(index, stts, { headBytes: 8, rowBytes: 8 })
   const ctts = tables.get('ctts')
   const durations: Durations = new Map()
-  const covered = await readDurations(timeRows, durations)
+  const { covered, ticks } = await readDurations(timeRows, durations)
   const times = openRuns(timeRows, false)
   const shifts = ctts && openRuns(await openRows(index, ctts, { headBytes: 8, rowBytes: 8 }), true)
   const chunks = await openChunks(index, tables)
   // In uncompressed sound each "sample" is one value of each channel: then a chunk is told, not a sample.
   const byChunk = track.kind === 'audio' && sizes.uniform > 0 && durations.size === 1 && durations.has(1)
   const wrong: string[] = []
-  if (sizes.declared > sizes.count)
+  if (sizes.declared > sizes.count) {
     wrong.push(`stsz says ${sizes.declared} frames and has room for ${sizes.count}`)
-  if (covered !== sizes.count)
+  }
+  if (covered !== sizes.count) {
     wrong.push(`stts gives times to ${covered} frames, stsz sizes to ${sizes.count}`)
+  }
+  if (differs(ticks, track)) {
+    const stated = track.durationTicks / track.timescale
+    wrong.push(`stts adds up to ${(ticks / track.timescale).toFixed(3)} s, mdhd says ${stated.toFixed(3)} s`)
+  }
   const walk = {
     sizes,
     times,
@@ -76,80 +82,30 @@ export async function openSamples(
   }
 }
 
-async function readDurations(rows: Rows, durations: Durations): Promise<number> {
+/** Writers are a frame or two off; what lies further apart has been damaged. */
+function differs(ticks: number, { durationTicks, timescale }: Track): boolean {
+  const difference = Math.abs(ticks - durationTicks)
+  return durationTicks > 0 && difference > timescale && difference > durationTicks / 100
+}
+
+type Covered = { covered: number; ticks: number }
+
+async function readDurations(rows: Rows, durations: Durations): Promise<Covered> {
   let covered = 0
+  let ticks = 0
   for (let index = 0; index < rows.count; index++) {
     if (!rows.has(index)) await rows.load(index)
     const frames = rows.uint(index, 0)
     covered += frames
+    ticks += frames * rows.uint(index, 4)
     if (frames > 0) addDuration(durations, rows.uint(index, 4), frames)
   }
-  return covered
-}
-
-type Sizes = {
-  count: number
-  declared: number
-  uniform: number
-  at: (index: number) => number | Promise<number>
-}
-
-async function openSizes(index: Source, tables: Map<string, Box>): Promise<Sizes | undefined> {
-  const stsz = tables.get('stsz')
-  const stz2 = tables.get('stz2')
-  const box = stsz ?? stz2
-  if (!box || box.end - box.start < 12) return undefined
-  const head = await index.read(box.start, 12)
-  const view = new DataView(head.buffer, head.byteOffset)
-  const uniform = stsz ? view.getUint32(4) : 0
-  if (uniform > 0) {
-    const count = view.getUint32(8)
-    return { count, declared: count, uniform, at: () => uniform }
-  }
-  const width = stsz ? 4 : view.getUint8(7) === 16 ? 2 : view.getUint8(7) === 8 ? 1 : undefined
-  // The third width is four bits: no frame is as small as that.
-  if (width === undefined) return undefined
-  const rows = await openRows(index, box, { headBytes: 12, rowBytes: width })
-  const { count, declared } = rows
-  const load = async (at: number) => {
-    await rows.load(at)
-    return rows.uint(at, 0, width)
-  }
-  return { count, declared, uniform, at: (at) => (rows.has(at) ? rows.uint(at, 0, width) : load(at)) }
+  return { covered, ticks }
 }
 
 /** Some recorders write 1 for the size of a frame of sound. */
 function frameBytes({ soundFrameBytes }: Track, { uniform }: Sizes): number {
   return uniform === 1 && soundFrameBytes > 0 ? soundFrameBytes : uniform
-}
-
-type Chunks = { next: () => Promise<{ at: number; samples: number } | undefined> }
-
-async function openChunks(index: Source, tables: Map<string, Box>): Promise<Chunks | undefined> {
-  const stsc = tables.get('stsc')
-  const stco = tables.get('stco')
-  const co64 = tables.get('co64')
-  const offsetBox = stco ?? co64
-  if (!stsc || !offsetBox) return undefined
-  const groups = await openRows(index, stsc, { headBytes: 8, rowBytes: 12 })
-  const offsets = await openRows(index, offsetBox, { headBytes: 8, rowBytes: stco ? 4 : 8 })
-  let chunk = 0
-  let group = 0
-  let samples = 0
-  return {
-    async next() {
-      if (chunk >= offsets.count) return undefined
-      if (!offsets.has(chunk)) await offsets.load(chunk)
-      while (group < groups.count) {
-        if (!groups.has(group)) await groups.load(group)
-        if (groups.uint(group, 0) > chunk + 1) break
-        samples = groups.uint(group++, 4)
-      }
-      const at = stco ? offsets.uint(chunk, 0) : offsets.uint(chunk, 0) * 2 ** 32 + offsets.uint(chunk, 4)
-      chunk++
-      return { at, samples }
-    },
-  }
 }
 
 type Walk = {

@@ -26,7 +26,7 @@ export async function create(service: Service, file: ModelFile, declares: Varian
     key: service.key,
     body: {
       site: 'lab',
-      filename: 'walk.mcap',
+      filename: 'noise.bin',
       bytes: file.bytes,
       sha256: declares === 'right' ? file.sha256 : 'f'.repeat(64),
       part_size: SMALLEST_PART,

@@ -95,7 +95,7 @@ export function steadyClient({ where, mayBreak, signal, onAcknowledged, onOutage
 
   async function create({ file, idempotencyKey, acknowledged }: Upload): Promise<string> {
     const { status, body } = await insist(({ url, key }) => {
-      const input = { site: 'lab', filename: 'run.mcap', bytes: file.bytes, sha256: file.sha256 }
+      const input = { site: 'lab', filename: 'noise.bin', bytes: file.bytes, sha256: file.sha256 }
       return call<CreatedSession>(url, 'POST', '/v1/sessions', {
         key,
         body: { ...input, part_size: SMALLEST_PART },
