@@ -14,9 +14,6 @@ const pending = [
   'packages/formats/test/video.test.ts',
   'packages/server/test/crash.test.ts',
   'packages/server/test/database-loss.test.ts',
-  'packages/server/test/disk-full.test.ts',
-  'packages/server/test/model.test.ts',
-  'packages/server/test/start.test.ts',
   'packages/server/test/webhook-crash.test.ts',
 ]
 const isPending = (file: string) =>
