@@ -9,9 +9,6 @@ import { existsSync, globSync } from 'node:fs'
 const pending = [
   'packages/cli/test/beside-service.test.ts',
   'packages/cli/test/cli.test.ts',
-  'packages/formats/test/hdf5.test.ts',
-  'packages/formats/test/parquet.test.ts',
-  'packages/formats/test/video.test.ts',
   'packages/server/test/crash.test.ts',
   'packages/server/test/database-loss.test.ts',
   'packages/server/test/webhook-crash.test.ts',
