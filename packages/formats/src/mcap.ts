@@ -5,11 +5,11 @@ import { findTrouble } from './mcap/index-check.ts'
 import { scanIndexed } from './mcap/index-scan.ts'
 import { type LinearEnd, scanLinear } from './mcap/linear-scan.ts'
 import { checkMagic, magicBytes } from './mcap/magic.ts'
-import { openNotes } from './mcap/notes.ts'
 import { FOOTER_BYTES, MAGIC, type Statistics } from './mcap/records.ts'
 import type { Scan } from './mcap/scan.ts'
 import { type Ending, readEnding, type Summary, type Trouble } from './mcap/summary.ts'
 import { openTeller } from './mcap/teller.ts'
+import { openNotes } from './notes.ts'
 import type { Reader } from './recording.ts'
 
 // The summary at the end of the file is read first. If it is sound, messages come from the indexes behind the chunks;

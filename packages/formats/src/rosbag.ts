@@ -1,5 +1,5 @@
 import { openWindow } from './bytes.ts'
-import { openNotes } from './mcap/notes.ts'
+import { openNotes } from './notes.ts'
 import type { Reader, ScanOptions, Source, Visitor } from './recording.ts'
 import type { Bag } from './rosbag/bag.ts'
 import type { BagIndex } from './rosbag/bag-index.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Notes, openNotes } from './mcap/notes.ts'
+import { type Notes, openNotes } from './notes.ts'
 import type { Reader, ScanOptions, Visitor } from './recording.ts'
 import type { Bag } from './rosbag2/bag.ts'
 import { copyTo, isZstd } from './rosbag2/copy.ts'

@@ -1,5 +1,5 @@
+import type { Notes } from '../notes.ts'
 import { MAX_CHANNELS, MAX_SCHEMAS } from '../recording.ts'
-import type { Notes } from './notes.ts'
 import { type Channel, parseChannel, parseSchema, type Schema } from './records.ts'
 
 // What ids mean. A definition may be repeated, in chunks and in the summary, but not changed; if it is, the first holds.

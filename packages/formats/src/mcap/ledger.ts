@@ -1,5 +1,5 @@
+import type { Notes } from '../notes.ts'
 import type { StructuralCode } from '../recording.ts'
-import type { Notes } from './notes.ts'
 import { MESSAGE_INDEX_ENTRY_BYTES } from './records.ts'
 
 /** Holds each chunk against the message indexes that stand behind it. */

@@ -1,4 +1,4 @@
-import type { Notes } from './notes.ts'
+import type { Notes } from '../notes.ts'
 import { MAGIC } from './records.ts'
 
 /** What a transfer in text mode makes of the line end in the magic, which stands there to tell it. */

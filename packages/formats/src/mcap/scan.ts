@@ -1,7 +1,7 @@
 import type { Lz4 } from '../lz4.ts'
+import type { Notes } from '../notes.ts'
 import type { Source } from '../recording.ts'
 import type { Definitions } from './definitions.ts'
-import type { Notes } from './notes.ts'
 import type { Teller } from './teller.ts'
 
 /** What the ways to read a file share. */

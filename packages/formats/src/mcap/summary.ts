@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib'
+import type { Notes } from '../notes.ts'
 import { MAX_CHUNK_BYTES, type Source } from '../recording.ts'
 import type { Definitions } from './definitions.ts'
 import { magicBytes } from './magic.ts'
-import type { Notes } from './notes.ts'
 import {
   type ChunkIndex,
   DATA_END_BYTES,

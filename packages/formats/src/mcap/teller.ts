@@ -1,7 +1,7 @@
 import { splitNs } from '../bytes.ts'
+import type { Notes } from '../notes.ts'
 import type { Visitor } from '../recording.ts'
 import type { Definitions } from './definitions.ts'
-import type { Notes } from './notes.ts'
 import type { Channel } from './records.ts'
 
 // What both scans tell the visitor through: it knows when the origin is due and which channels were introduced.

@@ -1,5 +1,5 @@
 import type { Window } from '../bytes.ts'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { MAX_SCHEMA_BYTES, type ScanOptions } from '../recording.ts'
 import { type Connections, describe } from './connections.ts'
 import { type BagRecord, type Fields, op, parseFields, readRecord, timeOf, u32Of, viewOf } from './records.ts'

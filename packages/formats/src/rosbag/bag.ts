@@ -1,5 +1,5 @@
 import type { Window } from '../bytes.ts'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import type { ScanOptions, Source, Visitor } from '../recording.ts'
 import type { Unpacker } from './chunk.ts'
 import type { ChunkIndex } from './chunk-index.ts'

@@ -1,4 +1,4 @@
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { MAX_CHANNELS, MAX_SCHEMA_BYTES, type Visitor } from '../recording.ts'
 import { type Fields, textOf } from './records.ts'
 

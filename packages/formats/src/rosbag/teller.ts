@@ -1,4 +1,4 @@
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { pickOrigin } from '../origin.ts'
 import type { Visitor } from '../recording.ts'
 import type { ConnectionId, Connections } from './connections.ts'

@@ -1,5 +1,5 @@
 import { zstdDecompressSync } from 'node:zlib'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import type { Bag, MessageRow } from './bag.ts'
 import { isZstd } from './copy.ts'
 

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import type { ScanOptions, Source, Visitor } from '../recording.ts'
 
 // SQLite needs a file, and the recording may lie in an object store: it is copied in blocks, unpacked on the way

@@ -1,5 +1,5 @@
 import { cleanText } from '../bytes.ts'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { MAX_SCHEMA_BYTES, MAX_SCHEMAS, MAX_TOPIC_CHARACTERS } from '../recording.ts'
 import type { Bag } from './bag.ts'
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { splitNs } from '../bytes.ts'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { pickOrigin } from '../origin.ts'
 import type { ScanOptions, Visitor } from '../recording.ts'
 import type { Bag, MessageRow } from './bag.ts'

@@ -1,5 +1,5 @@
 import { cleanText } from '../bytes.ts'
-import type { Notes } from '../mcap/notes.ts'
+import type { Notes } from '../notes.ts'
 import { MAX_CHANNELS, MAX_TOPIC_CHARACTERS, type Visitor } from '../recording.ts'
 import type { Bag } from './bag.ts'
 import { readDefinitions } from './definitions.ts'

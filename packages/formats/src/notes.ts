@@ -1,4 +1,4 @@
-import type { Finding, StructuralCode, Visitor } from '../recording.ts'
+import type { Finding, StructuralCode, Visitor } from './recording.ts'
 
 // Damage repeats itself: a thousand corrupt chunks are one finding with a count. Notes are gathered while reading and
 // told at the end, when the origin of times is known.
