@@ -1,4 +1,4 @@
-// npm test [FILE …]: every test of the project, or those named.
+// npm test [FILE …] [-- FLAG …]: every test of the project, or those named; flags are those of node --test.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 
@@ -16,7 +16,9 @@ const pending = [
 const isPending = (file: string) =>
   pending.includes(file) || file.startsWith('packages/server/test/webhooks/')
 
-const named = process.argv.slice(2)
+const given = process.argv.slice(2)
+const named = given.filter((argument) => !argument.startsWith('--'))
+const flags = given.filter((argument) => argument.startsWith('--'))
 const all = globSync(['*.test.ts', 'packages/*/{src,test}/**/*.test.ts']).sort()
 const files = named.length > 0 ? named : all.filter((file) => !isPending(file))
 if (named.length === 0)
@@ -33,6 +35,7 @@ const runner = spawn(
     '--test',
     '--test-concurrency=2',
     '--test-global-setup=packages/server/test/support/global-setup.ts',
+    ...flags,
     ...files,
   ],
   { stdio: 'inherit' },

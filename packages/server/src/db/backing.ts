@@ -52,8 +52,9 @@ async function keepRunning(dataDir: string, log: FastifyBaseLogger) {
   let stopping = false
   let postgres = await start()
 
-  async function start(): Promise<EmbeddedPostgres> {
+  async function start(socketDir?: string): Promise<EmbeddedPostgres> {
     return startEmbedded(dataDir, {
+      ...(socketDir !== undefined && { socketDir }),
       onWait: (pid) =>
         log.warn({ pid, dataDir }, 'another service still holds the data directory; waiting for it to stop'),
     })
@@ -66,7 +67,7 @@ async function keepRunning(dataDir: string, log: FastifyBaseLogger) {
       log.error('PostgreSQL ended by itself; starting it again')
       await new Promise((resolve) => setTimeout(resolve, RESTART_DELAY_MS))
       if (stopping) return
-      postgres = await start().catch((err: unknown) => {
+      postgres = await start(postgres.connection.host).catch((err: unknown) => {
         log.error({ err }, 'PostgreSQL could not be started again')
         return postgres
       })

@@ -13,6 +13,8 @@ export type Node = {
   id: number
   /** Gives a claim back: now, or as soon as the database answers again. */
   release(giveBack: () => Promise<unknown>): Promise<void>
+  /** Gives back what could not be given back yet: before a claim, so that nobody waits for a request that has ended. */
+  settle(): Promise<void>
   leave(): Promise<void>
 }
 
@@ -30,6 +32,9 @@ export async function joinAsNode(db: Db, { alone, onError }: Options): Promise<N
     // An upsert: a machine that slept for days may find its row swept.
     await sql`insert into nodes (id, seen_at) overriding system value values (${id}, now())
       on conflict (id) do update set seen_at = now()`.execute(db)
+    await settle()
+  }
+  const settle = async () => {
     for (const giveBack of owed) {
       await giveBack()
       owed.delete(giveBack)
@@ -46,6 +51,7 @@ export async function joinAsNode(db: Db, { alone, onError }: Options): Promise<N
         owed.add(giveBack)
       }
     },
+    settle,
     async leave() {
       clearInterval(timer)
       await db.deleteFrom('nodes').where('id', '=', id).execute()

@@ -82,6 +82,7 @@ async function claim(deps: Deps, request: IdempotentRequest, claimId: string): P
   const { db, node } = deps
   const { caller, key } = request
   const requestHash = hashRequest(request)
+  await node.settle()
   const claimed = await sql`
     insert into idempotency_keys as mine (organisation_id, key, request_hash, node_id, claim)
     values (${caller.organisationId}, ${key}, ${requestHash}, ${node.id}, ${claimId})

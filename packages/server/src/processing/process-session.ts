@@ -87,19 +87,25 @@ async function finish(
 function followProgress(db: Db, sessionId: string, outer: AbortSignal) {
   const gone = new AbortController()
   let fraction = 0
-  let writing: Promise<unknown> = Promise.resolve()
+  let writing: Promise<void> | undefined
   const timer = setInterval(() => {
-    writing = writing.then(write, write)
+    writing ??= write().finally(() => {
+      writing = undefined
+    })
   }, PROGRESS_EVERY_MS)
 
   async function write(): Promise<void> {
-    const updated = await db
-      .updateTable('sessions')
-      .set({ processing_stage: 'reading', processing_fraction: fraction })
-      .where('id', '=', sessionId)
-      .where('status', '=', 'processing')
-      .executeTakeFirst()
-    if (updated.numUpdatedRows === 0n) gone.abort(new Error(`session ${sessionId} is gone`))
+    try {
+      const updated = await db
+        .updateTable('sessions')
+        .set({ processing_stage: 'reading', processing_fraction: fraction })
+        .where('id', '=', sessionId)
+        .where('status', '=', 'processing')
+        .executeTakeFirst()
+      if (updated.numUpdatedRows === 0n) gone.abort(new Error(`session ${sessionId} is gone`))
+    } catch {
+      // Progress is a courtesy: without a database the next one tells it, and the result is written or the job tried again.
+    }
   }
 
   return {
@@ -110,7 +116,7 @@ function followProgress(db: Db, sessionId: string, outer: AbortSignal) {
     },
     async stop() {
       clearInterval(timer)
-      await writing.catch(() => {})
+      await writing
     },
   }
 }

@@ -95,6 +95,7 @@ function refuseOtherEtag(named: string[], stored: PartRow[]): void {
 }
 
 async function claim({ db, node }: Deps, id: string, claimId: string): Promise<void> {
+  await node.settle()
   const claimed = await db
     .updateTable('sessions')
     .set({ completing_node: node.id, completing_claim: claimId })

@@ -54,6 +54,7 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = { stdout: collect(child.stdout), stderr: collect(child.stderr) }
+  if (process.env.TEST_LOG !== undefined) child.stderr.pipe(process.stderr)
   const exited = untilExit(child, output)
   undoAfter(t, async () => {
     if (child.exitCode !== null || child.signalCode !== null) return

@@ -2,7 +2,7 @@
  * One attempt to start the server of a cluster. PostgreSQL itself decides between two attempts at once: by its lock
  * file, and behind that by the shared memory of the directory. The one that loses, ends.
  */
-import { mkdtempSync } from 'node:fs'
+import { mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +33,8 @@ export type Launch = {
   postgres: string
   account: Account
   listenTcpPort: number | undefined
+  /** Where an earlier server of ours listened, for clients that know no other address. */
+  socketDir: string | undefined
   /** The pid in a stale lock, where it belongs to another program now. */
   foreignPid: number | undefined
 }
@@ -51,7 +53,7 @@ export async function launch(plan: Launch): Promise<Server | undefined> {
   const port = plan.listenTcpPort ?? defaultPort
   const log = openLog(join(clusterDir, 'server.log'))
   try {
-    const socketDir = socketDirFor(clusterDir, port, account)
+    const socketDir = socketDirFor(plan, port)
     // PostgreSQL takes the pid in this variable for one that started it, not for a server. Removing the stale lock
     // ourselves could hit the lock that another start has made since we looked.
     const env = foreignPid === undefined ? {} : { PG_GRANDPARENT_PID: `${foreignPid}` }
@@ -69,9 +71,11 @@ export async function launch(plan: Launch): Promise<Server | undefined> {
 }
 
 /** The cluster's own directory, which nobody else may enter; a private one where that makes too long a path. */
-function socketDirFor(clusterDir: string, port: number, account: Account): string {
+function socketDirFor({ clusterDir, account, socketDir }: Launch, port: number): string {
   if (Buffer.byteLength(join(clusterDir, `.s.PGSQL.${port}`)) <= maxSocketPathBytes) return clusterDir
-  const privateDir = mkdtempSync(join(tmpdir(), 'tapedeck-'))
+  const privateDir = socketDir ?? mkdtempSync(join(tmpdir(), 'tapedeck-'))
+  // It went with the earlier server. Should somebody else have made it meanwhile, this fails.
+  if (socketDir !== undefined) mkdirSync(socketDir, { mode: 0o700 })
   handOver(privateDir, account)
   return privateDir
 }

@@ -30,6 +30,8 @@ export type StartOptions = {
   onWait?: (pid: number) => void
   /** Also listens on this port of 127.0.0.1, without a password. */
   listenTcpPort?: number
+  /** Where an earlier server of ours listened, for clients that know no other address. */
+  socketDir?: string
   /** As root: runs as the account nobody even where a user namespace could be had. */
   rootMode?: 'nobody'
 }
@@ -61,7 +63,7 @@ async function launchWhenFree(
   account: Account,
   options: StartOptions,
 ): Promise<Server> {
-  const { waitMs = 15_000, onWait, listenTcpPort } = options
+  const { waitMs = 15_000, onWait, listenTcpPort, socketDir } = options
   const clusterDir = clusterDirOf(dataDir)
   const deadline = Date.now() + waitMs
   for (let waiting = false; ; await sleep(25)) {
@@ -69,7 +71,7 @@ async function launchWhenFree(
     if (hold.state === 'free') {
       handOver(clusterDir, account)
       const { foreignPid } = hold
-      const server = await launch({ clusterDir, postgres, account, listenTcpPort, foreignPid })
+      const server = await launch({ clusterDir, postgres, account, listenTcpPort, socketDir, foreignPid })
       if (server) return server
     } else if (!waiting) {
       // A server whose service was killed is on its way down, so most waits are short.
