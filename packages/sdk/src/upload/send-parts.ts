@@ -1,0 +1,137 @@
+import { errorOf, TapedeckError } from '../errors.ts'
+import type { Platform, Sender } from '../platform.ts'
+import type { UploadCheckpoint } from './checkpoint.ts'
+import { checkPart } from './digest.ts'
+import type { Patience } from './patience.ts'
+import { partAt } from './plan.ts'
+import type { Progress } from './progress.ts'
+import type { Source } from './source.ts'
+
+export type Sending = {
+  platform: Platform
+  sender: Sender
+  source: Source
+  checkpoint: UploadCheckpoint
+  concurrency: number
+  signal: AbortSignal
+  silenceMs: number
+  progress: Progress
+  patience: Patience
+  /** Asks the service for URLs that are valid now. */
+  freshUrls(): Promise<Map<number, string>>
+}
+
+/** Thrown to no user: the session takes no more parts, because somebody else has completed it. */
+export class UploadClosed extends Error {}
+
+/** Sends the parts, several at once, each until it has arrived. Answers with their ETags. */
+export async function sendParts(
+  sending: Sending,
+  numbers: number[],
+  urls: Map<number, string>,
+): Promise<Map<number, string>> {
+  const etags = new Map<number, string>()
+  const waiting = [...numbers]
+  const stop = new AbortController()
+  const signal = AbortSignal.any([sending.signal, stop.signal])
+  const links = openLinks(urls, sending.freshUrls)
+
+  async function work(): Promise<void> {
+    for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
+      etags.set(number, await sendPart({ ...sending, signal }, number, links))
+    }
+  }
+
+  const workers = Array.from({ length: Math.min(sending.concurrency, waiting.length) }, work)
+  try {
+    await Promise.all(workers)
+  } catch (error) {
+    stop.abort(error)
+    await Promise.allSettled(workers)
+    sending.signal.throwIfAborted()
+    throw error
+  }
+  return etags
+}
+
+async function sendPart(sending: Sending, number: number, links: Links): Promise<string> {
+  const { progress, patience, checkpoint } = sending
+  const { bytes, part_size } = checkpoint
+  const part = partAt(number, bytes, part_size)
+  for (let failures = 0; ; failures++) {
+    const link = links.of(number)
+    try {
+      const etag = await put(sending, part, link.url)
+      patience.moved()
+      progress.arrived(number, part.length)
+      return etag
+    } catch (error) {
+      progress.lost(number)
+      const { code } = error instanceof TapedeckError ? error : { code: '' }
+      if (code === 'upload_closed') throw new UploadClosed()
+      if (code === 'upload_url_expired' && failures < 10)
+        await patience.untilDone(() => links.renew(link.version))
+      // Changed on its way, or read differently from what was hashed: the source tells.
+      else if (code === 'part_checksum_mismatch' && failures < 10)
+        await checkPart(sending.platform, sending.source, part, checkpoint.parts[number - 1] ?? '')
+      else await patience.afterFailure(error, failures)
+    }
+  }
+}
+
+async function put(sending: Sending, part: ReturnType<typeof partAt>, url: string): Promise<string> {
+  const { sender, source, checkpoint, signal, silenceMs, progress, patience } = sending
+  const digest = checkpoint.parts[part.number - 1] ?? ''
+  const answer = await sender.put({
+    url,
+    headers: { 'x-amz-checksum-sha256': hexToBase64(digest) },
+    source,
+    offset: part.offset,
+    length: part.length,
+    signal,
+    silenceMs,
+    onSent(bytes) {
+      patience.moved()
+      progress.sent(part.number, bytes)
+    },
+  })
+  if (answer.status !== 200) throw errorOf(answer, new URL(url).origin)
+  // Browsers hide it where the storage does not expose it; it is the digest that was sent.
+  return answer.etag ?? `"${digest}"`
+}
+
+function hexToBase64(hex: string): string {
+  return btoa(hex.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))))
+}
+
+type Links = {
+  of(number: number): { url: string; version: number }
+  /** Fresh URLs for all parts, asked for once by however many found theirs expired. */
+  renew(version: number): Promise<void>
+}
+
+function openLinks(first: Map<number, string>, freshUrls: () => Promise<Map<number, string>>): Links {
+  let urls = first
+  let version = 0
+  let renewing: Promise<void> | undefined
+
+  async function ask(): Promise<void> {
+    urls = await freshUrls()
+    version++
+  }
+
+  return {
+    of(number) {
+      const url = urls.get(number)
+      if (url === undefined) throw new UploadClosed()
+      return { url, version }
+    },
+    async renew(of) {
+      if (of !== version) return
+      renewing ??= ask().finally(() => {
+        renewing = undefined
+      })
+      await renewing
+    },
+  }
+}
