@@ -16,6 +16,7 @@ export const attemptErrors = {
   connection: 'The connection was refused, reset or closed before an answer.',
   tls: 'No TLS connection could be made, or the certificate is not valid for the host.',
   response_invalid: 'What came back is not an HTTP answer.',
+  secret_unreadable: 'The secret of the endpoint could not be decrypted, so nothing was sent.',
   endpoint_disabled: 'The endpoint was disabled before the event could be delivered.',
 } as const
 export type AttemptError = keyof typeof attemptErrors

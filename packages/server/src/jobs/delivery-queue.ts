@@ -2,18 +2,24 @@ import { sql } from 'kysely'
 import { fromKysely, type PgBoss, type Queue } from 'pg-boss'
 import type { Db } from '../db/database.ts'
 
-// The jobs that deliver events. Thousands may be due at once, most for receivers that are fine and some for
-// receivers that hang, so they are not worked on one by one: whoever delivers pulls as many as it has room for,
-// leaving out the endpoints that are busy, and settles many in one transaction with what became of them.
+// The jobs that deliver events, one for each attempt. Thousands may be due at once, most for receivers that are fine
+// and some for receivers that hang, so they are not worked on one by one: whoever delivers pulls as many as it has
+// room for, leaving out the endpoints that have enough, and settles many in one transaction with what became of them.
 
-export type PlannedDelivery = { deliveryId: string; endpointId: string; delayMs: number }
-export type PulledDelivery = { jobId: string; deliveryId: string; endpointId: string }
+export type DeliveryJob = {
+  deliveryId: string
+  endpointId: string
+  /** The job is for the attempt after these; once there are more, there is nothing left for it to do. */
+  attemptsBefore: number
+}
+export type PlannedDelivery = DeliveryJob & { delayMs: number }
+export type PulledDelivery = DeliveryJob & { jobId: string }
 
 export type DeliveryQueue = {
   /** Adds jobs in the caller's transaction. */
   add(trx: Db, planned: PlannedDelivery[]): Promise<void>
   /** Claims jobs that are due. One that is not settled within the claim is due again: its claimer has died. */
-  pull(limit: number, except: string[]): Promise<PulledDelivery[]>
+  pull(limit: number, exceptEndpoints: string[]): Promise<PulledDelivery[]>
   /** Ends jobs in the caller's transaction. */
   settle(trx: Db, jobIds: string[]): Promise<void>
 }
@@ -22,8 +28,6 @@ const NAME = 'deliver-event'
 /** Notified when there are deliveries that are due at once. */
 export const DELIVERIES_CHANNEL = 'tapedeck_deliveries'
 const CLAIM_S = 25
-
-type Data = { deliveryId: string; endpointId: string }
 
 export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
   await putQueue(boss, NAME, {
@@ -36,9 +40,9 @@ export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
   return {
     async add(trx, planned) {
       if (planned.length === 0) return
-      const jobs = planned.map(({ deliveryId, endpointId, delayMs }) => ({
-        data: { deliveryId, endpointId },
-        group: { id: endpointId },
+      const jobs = planned.map(({ delayMs, ...data }) => ({
+        data,
+        group: { id: data.endpointId },
         // Seconds from now by the database's clock.
         startAfter: delayMs / 1000,
       }))
@@ -46,8 +50,8 @@ export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
       if (planned.some(({ delayMs }) => delayMs === 0))
         await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(trx)
     },
-    async pull(limit, except) {
-      const jobs = await boss.fetch<Data>(NAME, { batchSize: limit, ignoreGroups: except })
+    async pull(limit, exceptEndpoints) {
+      const jobs = await boss.fetch<DeliveryJob>(NAME, { batchSize: limit, ignoreGroups: exceptEndpoints })
       return jobs.map(({ id, data }) => ({ jobId: id, ...data }))
     },
     async settle(trx, jobIds) {

@@ -4,7 +4,7 @@ import {
   type WebhookDelivery,
   type WebhookDeliveryList,
 } from '@tapedeck/contract'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
 import { afterCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
@@ -13,18 +13,25 @@ import { ApiError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { findEndpoint } from './endpoint.ts'
 
-const columns = [
-  'id',
-  'endpoint_id',
-  'event_id',
-  'event_type',
-  'status',
-  'next_attempt_at',
-  'created_at',
-] as const
+type AttemptRow = Pick<
+  Selectable<Tables['delivery_attempts']>,
+  'number' | 'duration_ms' | 'status' | 'error' | 'response'
+> & { started_at: string }
 
-type DeliveryRow = Pick<Selectable<Tables['deliveries']>, (typeof columns)[number]>
-type AttemptRow = Selectable<Tables['delivery_attempts']>
+/** A delivery and its attempts by one statement: never as pending together with the attempt that ended it. */
+function selectDeliveries(db: Db, endpointId: string) {
+  return db
+    .selectFrom('deliveries')
+    .select(['id', 'endpoint_id', 'event_id', 'event_type', 'status', 'next_attempt_at', 'created_at'])
+    .select(
+      sql<AttemptRow[]>`(select coalesce(json_agg(attempt order by attempt.number), '[]') from (
+        select number, started_at, duration_ms, status, error, response from delivery_attempts
+        where delivery_id = deliveries.id) as attempt)`.as('attempts'),
+    )
+    .where('endpoint_id', '=', endpointId)
+}
+
+type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['executeTakeFirstOrThrow']>>
 
 /** What was sent to an endpoint, newest first, with every attempt. */
 export async function listDeliveries(
@@ -35,7 +42,7 @@ export async function listDeliveries(
 ): Promise<WebhookDeliveryList> {
   await findEndpoint(db, caller, endpointId)
   const identity = ['deliveries', endpointId, status ?? null, type ?? null]
-  let query = db.selectFrom('deliveries').select(columns).where('endpoint_id', '=', endpointId)
+  let query = selectDeliveries(db, endpointId)
   if (status !== undefined) query = query.where('status', '=', status)
   if (type !== undefined) query = query.where('event_type', '=', type)
   const rows = await query
@@ -44,11 +51,7 @@ export async function listDeliveries(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  const attempts = await attemptsOf(
-    db,
-    rows.slice(0, limit).map(({ id }) => id),
-  )
-  return toPage(cursorKey, identity, rows, limit, (row) => toObject(row, attempts.get(row.id) ?? []))
+  return toPage(cursorKey, identity, rows, limit, toObject)
 }
 
 export async function findDelivery(
@@ -59,30 +62,13 @@ export async function findDelivery(
 ): Promise<WebhookDelivery> {
   await findEndpoint(db, caller, endpointId)
   const row = isId('del', id)
-    ? await db
-        .selectFrom('deliveries')
-        .select(columns)
-        .where('id', '=', id)
-        .where('endpoint_id', '=', endpointId)
-        .executeTakeFirst()
+    ? await selectDeliveries(db, endpointId).where('id', '=', id).executeTakeFirst()
     : undefined
   if (!row) throw new ApiError('delivery_not_found', `the endpoint has no delivery ${id.slice(0, 64)}`)
-  const attempts = await attemptsOf(db, [id])
-  return toObject(row, attempts.get(id) ?? [])
+  return toObject(row)
 }
 
-async function attemptsOf(db: Db, deliveryIds: string[]): Promise<Map<string, AttemptRow[]>> {
-  if (deliveryIds.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('delivery_attempts')
-    .select(['delivery_id', 'number', 'started_at', 'duration_ms', 'status', 'error', 'response'])
-    .where('delivery_id', 'in', deliveryIds)
-    .orderBy('number')
-    .execute()
-  return Map.groupBy(rows, (row) => row.delivery_id)
-}
-
-function toObject(row: DeliveryRow, attempts: AttemptRow[]): WebhookDelivery {
+function toObject(row: DeliveryRow): WebhookDelivery {
   return {
     id: row.id,
     object: 'webhook_delivery',
@@ -92,9 +78,9 @@ function toObject(row: DeliveryRow, attempts: AttemptRow[]): WebhookDelivery {
     status: row.status,
     created_at: row.created_at.toISOString(),
     next_attempt_at: row.next_attempt_at?.toISOString() ?? null,
-    attempts: attempts.map(({ number, started_at, duration_ms, status, error, response }) => ({
+    attempts: row.attempts.map(({ number, started_at, duration_ms, status, error, response }) => ({
       number,
-      at: started_at.toISOString(),
+      at: new Date(started_at).toISOString(),
       duration_ms,
       status,
       error,

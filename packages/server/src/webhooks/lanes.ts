@@ -1,16 +1,21 @@
-import type { Claimed } from './claimed.ts'
+import type { PulledDelivery } from '../jobs/delivery-queue.ts'
 
-// One lane for each endpoint, so that none delays another. A lane starts narrow, widens while its receiver answers,
-// and narrows to one delivery at a time when it does not.
+// One lane for each endpoint, so that none delays another. A lane starts with one delivery at a time, widens while its
+// receiver answers, and is narrow again when it does not. What waits in a lane is a claim and no more; it is looked up
+// when its turn comes.
 
-const FIRST_WIDTH = 4
 const MAX_WIDTH = 32
+/** Over all lanes. Each of as many receivers that hang holds one. */
+const MAX_IN_FLIGHT = 2_000
+
+export type Waiting = PulledDelivery & { pulledAtMs: number }
 
 type Lane = {
   width: number
   inFlight: number
-  waiting: Claimed[]
-  timeouts: number
+  waiting: Waiting[]
+  /** When a timeout was noticed last, by `performance.now()`. */
+  silentAtMs: number
   /** Was left out of the last pull; more may be due for it. */
   leftOut: boolean
 }
@@ -19,69 +24,98 @@ export type Lanes = {
   /** Endpoints that should get nothing more for now. */
   busy(): string[]
   /** Takes a delivery in; it runs when its lane has room. */
-  enter(delivery: Claimed): void
-  /** The number of timeouts in a row at this endpoint, this one counted. */
-  timedOut(delivery: Claimed): number
-  answered(delivery: Claimed): void
+  enter(delivery: Waiting): void
+  /** Widens the lane. */
+  answered(endpointId: string): void
+  /** Narrows the lane. Tells whether this is a new silence, rather than one that was noticed after the attempt began. */
+  timedOut(endpointId: string, beganMs: number): boolean
   /** Takes out what waits in a lane, or in all of them. */
-  clear(endpointId?: string): Claimed[]
-  held(): number
+  clear(endpointId?: string): Waiting[]
+  /** How many deliveries are waiting or under way. */
+  size(): number
 }
 
-export function openLanes(run: (delivery: Claimed) => Promise<void>, onRoom: () => void): Lanes {
+export function openLanes(run: (delivery: Waiting) => Promise<void>, onRoom: () => void): Lanes {
   const lanes = new Map<string, Lane>()
+  /** Lanes that have room while all of them together have none. */
+  const heldUp = new Set<string>()
+  let waiting = 0
+  let inFlight = 0
 
-  function fill(endpointId: string, lane: Lane): void {
-    while (lane.inFlight < lane.width) {
-      const next = lane.waiting.shift()
-      if (!next) break
-      lane.inFlight++
-      void run(next).finally(() => {
-        lane.inFlight--
-        fill(endpointId, lane)
-      })
+  function fill(endpointId: string): void {
+    const lane = lanes.get(endpointId)
+    if (!lane) return
+    while (lane.inFlight < lane.width && lane.waiting.length > 0) {
+      if (inFlight >= MAX_IN_FLIGHT) {
+        heldUp.add(endpointId)
+        return
+      }
+      start(endpointId, lane)
     }
-    if (lane.waiting.length > 0) return
     // An idle lane is forgotten; the endpoint's row remembers its timeouts.
     if (lane.inFlight === 0) lanes.delete(endpointId)
-    if (lane.leftOut) onRoom()
-    lane.leftOut = false
+    if (lane.leftOut && !isBusy(lane)) {
+      lane.leftOut = false
+      onRoom()
+    }
   }
 
-  const laneOf = (endpointId: string, timeouts: number): Lane => {
-    const known = lanes.get(endpointId)
-    if (known) return known
-    const lane = { width: timeouts > 0 ? 1 : FIRST_WIDTH, inFlight: 0, waiting: [], timeouts, leftOut: false }
-    lanes.set(endpointId, lane)
-    return lane
+  function start(endpointId: string, lane: Lane): void {
+    const next = lane.waiting.shift()
+    if (!next) return
+    waiting--
+    inFlight++
+    lane.inFlight++
+    void run(next).finally(() => {
+      inFlight--
+      lane.inFlight--
+      const [first] = heldUp
+      if (first !== undefined && heldUp.delete(first)) fill(first)
+      fill(endpointId)
+    })
   }
 
   return {
     busy() {
-      const full = [...lanes].filter(([, lane]) => lane.waiting.length > 0 || lane.inFlight >= lane.width)
-      for (const [, lane] of full) lane.leftOut = true
-      return full.map(([id]) => id)
+      const busy = [...lanes].filter(([, lane]) => isBusy(lane))
+      for (const [, lane] of busy) lane.leftOut = true
+      return busy.map(([id]) => id)
     },
     enter(delivery) {
-      const lane = laneOf(delivery.endpointId, delivery.timeouts)
+      const { endpointId } = delivery
+      const lane = lanes.get(endpointId) ?? newLane()
+      lanes.set(endpointId, lane)
       lane.waiting.push(delivery)
-      fill(delivery.endpointId, lane)
+      waiting++
+      fill(endpointId)
     },
-    timedOut({ endpointId, timeouts }) {
-      const lane = laneOf(endpointId, timeouts)
+    answered(endpointId) {
+      const lane = lanes.get(endpointId)
+      if (lane) lane.width = Math.min(MAX_WIDTH, lane.width * 2)
+    },
+    timedOut(endpointId, beganMs) {
+      const lane = lanes.get(endpointId)
+      if (!lane) return true
       lane.width = 1
-      lane.timeouts++
-      return lane.timeouts
-    },
-    answered({ endpointId, timeouts }) {
-      const lane = laneOf(endpointId, timeouts)
-      lane.width = Math.min(MAX_WIDTH, lane.width * 2)
-      lane.timeouts = 0
+      if (beganMs < lane.silentAtMs) return false
+      lane.silentAtMs = performance.now()
+      return true
     },
     clear(endpointId) {
       const cleared = endpointId === undefined ? [...lanes.values()] : [lanes.get(endpointId)]
-      return cleared.flatMap((lane) => lane?.waiting.splice(0) ?? [])
+      const taken = cleared.flatMap((lane) => lane?.waiting.splice(0) ?? [])
+      waiting -= taken.length
+      return taken
     },
-    held: () => [...lanes.values()].reduce((sum, lane) => sum + lane.waiting.length, 0),
+    size: () => waiting + inFlight,
   }
+}
+
+/** Until a receiver has answered it gets one delivery; then the next ones are pulled while the last ones are sent. */
+function isBusy({ waiting, width }: Lane): boolean {
+  return width === 1 || waiting.length >= width
+}
+
+function newLane(): Lane {
+  return { width: 1, inFlight: 0, waiting: [], silentAtMs: Number.NEGATIVE_INFINITY, leftOut: false }
 }

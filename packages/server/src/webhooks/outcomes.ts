@@ -1,7 +1,9 @@
-import type { AttemptError } from '@tapedeck/contract'
+import type { AttemptError, DeliveryStatus } from '@tapedeck/contract'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import type { PulledDelivery } from '../jobs/delivery-queue.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import { inBatches } from './batches.ts'
 
 // What became of claimed deliveries, written many at a time: the attempt, the state of the delivery, the health of
 // the endpoint, the end of the job and the job of the next attempt are one transaction.
@@ -14,20 +16,18 @@ export type Attempt = {
   response: string
 }
 
-export type Outcome = {
-  jobId: string
-  deliveryId: string
-  endpointId: string
-  /** Attempts before this one: whoever claims a delivery late, after another has tried it, changes nothing. */
-  attemptsBefore: number
-  /** Undefined: not tried, only put off. */
-  attempt: Attempt | undefined
-  status: 'pending' | 'succeeded' | 'failed'
+export type Change = {
+  status: DeliveryStatus
+  /** None: not tried, only put off or given up. */
+  attempt?: Attempt
   /** When it is tried next, if it is. */
-  delayMs: number | undefined
-  /** Timeouts in a row at this endpoint, and how long it is left alone for them. */
-  health: { timeouts: number; pauseMs: number | undefined } | undefined
+  delayMs?: number | undefined
+  /** Silences in a row at this endpoint, and how long it is left alone for them. */
+  health?: { timeouts: number; pauseMs: number | undefined } | undefined
 }
+
+/** No change: there was nothing to do any more. */
+export type Outcome = { job: PulledDelivery; change: Change | undefined }
 
 export type Outcomes = {
   /** Resolves when it is committed. */
@@ -40,110 +40,115 @@ const GATHER_MS = 4
 const RETRY_MS = 250
 
 export function openOutcomes(deps: { db: Db; jobs: Jobs }, onError: (error: unknown) => void): Outcomes {
-  let gathered: { outcome: Outcome; done: () => void }[] = []
-  let writing: Promise<void> | undefined
   let closing = false
 
-  async function writeAll(): Promise<void> {
-    while (gathered.length > 0) {
-      await delay(closing ? 0 : GATHER_MS)
-      const batch = gathered
-      gathered = []
-      await writeUntilDone(batch.map(({ outcome }) => outcome))
-      for (const { done } of batch) done()
-    }
-    writing = undefined
-  }
-
   /** The claims run out if the database stays away; until then it is worth trying. */
-  async function writeUntilDone(outcomes: Outcome[]): Promise<void> {
+  async function writeUntilDone(outcomes: Outcome[]): Promise<() => void> {
     for (;;) {
       try {
         await deps.db.transaction().execute((trx) => write(trx, deps.jobs, outcomes))
-        return
+        return () => {}
       } catch (error) {
         onError(error)
-        if (closing) return
-        await delay(RETRY_MS)
+        if (closing) return () => {}
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
       }
     }
   }
 
+  const writing = inBatches(writeUntilDone, { gatherMs: GATHER_MS })
   return {
-    add(outcome) {
-      return new Promise((done) => {
-        gathered.push({ outcome, done })
-        writing ??= writeAll()
-      })
-    },
+    add: writing.do,
     async close() {
       closing = true
-      await writing
+      await writing.idle()
     },
   }
 }
 
+type Changed = { job: PulledDelivery; change: Change }
+
 async function write(trx: Db, jobs: Jobs, outcomes: Outcome[]): Promise<void> {
-  const changed = await updateDeliveries(trx, outcomes)
-  const current = outcomes.filter(({ deliveryId }) => changed.has(deliveryId))
-  await insertAttempts(trx, current)
-  await updateHealth(trx, current)
+  const changed = await updateDeliveries(trx, firstOfEach(outcomes))
+  await insertAttempts(trx, changed)
+  await updateHealth(trx, changed)
   await jobs.deliveries.settle(
     trx,
-    outcomes.map(({ jobId }) => jobId),
+    outcomes.map(({ job }) => job.jobId),
   )
   await jobs.deliveries.add(
     trx,
-    current.flatMap(({ deliveryId, endpointId, delayMs }) =>
-      delayMs === undefined ? [] : [{ deliveryId, endpointId, delayMs }],
+    changed.flatMap(({ job: { deliveryId, endpointId, attemptsBefore }, change: { attempt, delayMs } }) =>
+      delayMs === undefined
+        ? []
+        : [{ deliveryId, endpointId, attemptsBefore: attemptsBefore + (attempt ? 1 : 0), delayMs }],
     ),
   )
 }
 
-async function updateDeliveries(trx: Db, outcomes: Outcome[]): Promise<Set<string>> {
-  const { rows } = await sql<{ id: string }>`
+/** A claim that ran out may have been tried twice; the first to be told counts. */
+function firstOfEach(outcomes: Outcome[]): Changed[] {
+  const first = new Map<string, Changed>()
+  for (const { job, change } of outcomes) {
+    const key = `${job.deliveryId} ${job.attemptsBefore}`
+    if (change && !first.has(key)) first.set(key, { job, change })
+  }
+  return [...first.values()]
+}
+
+/**
+ * Changes the deliveries that nobody has changed since they were claimed, and returns what holds for those. What would
+ * be tried again at an endpoint that was disabled meanwhile has failed.
+ */
+async function updateDeliveries(trx: Db, changes: Changed[]): Promise<Changed[]> {
+  if (changes.length === 0) return []
+  const { rows } = await sql<{ place: number; ended: boolean }>`
     update deliveries set
-      status = outcome.status,
+      status = case when endpoint.status = 'disabled' and outcome.status = 'pending' then 'failed'
+        else outcome.status end,
       attempt_count = attempt_count + outcome.tried,
       round_attempts = round_attempts + outcome.tried,
-      next_attempt_at = now() + outcome.delay_ms * interval '1 millisecond'
+      next_attempt_at = case when endpoint.status = 'enabled'
+        then now() + outcome.delay_ms * interval '1 millisecond' end
     from unnest(
-      ${outcomes.map(({ deliveryId }) => deliveryId)}::text[],
-      ${outcomes.map(({ attemptsBefore }) => attemptsBefore)}::int[],
-      ${outcomes.map(({ attempt }) => (attempt ? 1 : 0))}::int[],
-      ${outcomes.map(({ status }) => status)}::text[],
-      ${outcomes.map(({ delayMs }) => delayMs ?? null)}::float8[]
-    ) as outcome (id, attempts_before, tried, status, delay_ms)
+      ${changes.map(({ job }) => job.deliveryId)}::text[],
+      ${changes.map(({ job }) => job.attemptsBefore)}::int[],
+      ${changes.map(({ change }) => (change.attempt ? 1 : 0))}::int[],
+      ${changes.map(({ change }) => change.status)}::text[],
+      ${changes.map(({ change }) => change.delayMs ?? null)}::float8[]
+    ) with ordinality as outcome (id, attempts_before, tried, status, delay_ms, place), webhook_endpoints endpoint
     where deliveries.id = outcome.id
       and deliveries.attempt_count = outcome.attempts_before
       and deliveries.status = 'pending'
-    returning deliveries.id`.execute(trx)
-  return new Set(rows.map(({ id }) => id))
+      and endpoint.id = deliveries.endpoint_id
+    returning outcome.place, deliveries.status <> 'pending' as ended`.execute(trx)
+  return rows.flatMap(({ place, ended }) => {
+    const found = changes[place - 1]
+    if (!found) return []
+    return [ended ? { job: found.job, change: { ...found.change, delayMs: undefined } } : found]
+  })
 }
 
-async function insertAttempts(trx: Db, outcomes: Outcome[]): Promise<void> {
-  const attempts = outcomes.flatMap(({ deliveryId, attemptsBefore, attempt }) =>
-    attempt
-      ? [
-          {
-            delivery_id: deliveryId,
-            number: attemptsBefore + 1,
-            started_at: attempt.startedAt,
-            duration_ms: attempt.durationMs,
-            status: attempt.status,
-            error: attempt.error,
-            response: attempt.response,
-          },
-        ]
-      : [],
-  )
-  if (attempts.length > 0) await trx.insertInto('delivery_attempts').values(attempts).execute()
+async function insertAttempts(trx: Db, changed: Changed[]): Promise<void> {
+  const made = changed.flatMap(({ job, change }) => (change.attempt ? [{ job, ...change.attempt }] : []))
+  if (made.length === 0) return
+  await sql`
+    insert into delivery_attempts (delivery_id, number, started_at, duration_ms, status, error, response)
+    select * from unnest(
+      ${made.map(({ job }) => job.deliveryId)}::text[],
+      ${made.map(({ job }) => job.attemptsBefore + 1)}::int[],
+      ${made.map(({ startedAt }) => startedAt)}::timestamptz[],
+      ${made.map(({ durationMs }) => durationMs)}::int[],
+      ${made.map(({ status }) => status)}::int[],
+      ${made.map(({ error }) => error)}::text[],
+      ${made.map(({ response }) => response)}::text[]
+    )`.execute(trx)
 }
 
 /** The last word on each endpoint counts. Only what changes is written: a healthy endpoint costs nothing. */
-async function updateHealth(trx: Db, outcomes: Outcome[]): Promise<void> {
+async function updateHealth(trx: Db, changed: Changed[]): Promise<void> {
   const last = new Map(
-    outcomes.flatMap(({ endpointId, health }) => (health ? [[endpointId, health] as const] : [])),
+    changed.flatMap(({ job, change }) => (change.health ? [[job.endpointId, change.health] as const] : [])),
   )
   const ids = [...last.keys()].sort()
   if (ids.length === 0) return
@@ -157,8 +162,4 @@ async function updateHealth(trx: Db, outcomes: Outcome[]): Promise<void> {
       ${ids.map((id) => last.get(id)?.pauseMs ?? null)}::float8[]
     ) as health (id, timeouts, pause_ms)
     where webhook_endpoints.id = health.id`.execute(trx)
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -60,7 +60,7 @@ export async function plan(
     .execute()
   await jobs.deliveries.add(
     trx,
-    deliveries.map(({ id, endpointId }) => ({ deliveryId: id, endpointId, delayMs: 0 })),
+    deliveries.map(({ id, endpointId }) => ({ deliveryId: id, endpointId, attemptsBefore: 0, delayMs: 0 })),
   )
   return deliveries.map(({ id }) => id)
 }

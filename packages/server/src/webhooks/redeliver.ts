@@ -66,13 +66,13 @@ async function restart(
   endpointId: string,
   which: ReturnType<typeof sql>,
 ): Promise<number> {
-  const { rows } = await sql<{ id: string }>`
+  const { rows } = await sql<{ id: string; attempts: number }>`
     update deliveries set status = 'pending', round_attempts = 0, next_attempt_at = now(),
       deadline_at = now() + ${windowMs(retryScale)} * interval '1 millisecond'
-    where id in (${which}) returning id`.execute(trx)
+    where id in (${which}) returning id, attempt_count as attempts`.execute(trx)
   await jobs.deliveries.add(
     trx,
-    rows.map(({ id }) => ({ deliveryId: id, endpointId, delayMs: 0 })),
+    rows.map(({ id, attempts }) => ({ deliveryId: id, endpointId, attemptsBefore: attempts, delayMs: 0 })),
   )
   return rows.length
 }

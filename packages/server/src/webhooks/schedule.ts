@@ -9,6 +9,8 @@ const H = 60 * MIN
 const DELAYS_MS = [5 * S, 30 * S, 2 * MIN, 10 * MIN, 30 * MIN, H, 2 * H, 4 * H, 6 * H, 9.25 * H]
 /** So that many deliveries that failed together do not come back together. */
 const JITTER = 0.1
+/** Before the end of the day, so that the attempt is made before it. */
+const LAST_MOMENT_MS = MIN
 
 export const windowMs = (scale: number): number => WEBHOOK_WINDOW_HOURS * H * scale
 
@@ -33,10 +35,11 @@ export function nextDelayMs({
   chance,
 }: Failure): number | undefined {
   const planned = DELAYS_MS[attempts - 1]
-  if (planned === undefined || leftMs <= 0) return undefined
+  const lastMs = leftMs - LAST_MOMENT_MS * scale
+  if (planned === undefined || lastMs <= 0) return undefined
   const jittered = planned * scale * (1 + JITTER * (2 * chance - 1))
   // What would come too late comes at the last moment.
-  return Math.min(Math.max(jittered, retryAfterMs), leftMs)
+  return Math.min(Math.max(jittered, retryAfterMs), lastMs)
 }
 
 const TIMEOUTS_BEFORE_PAUSE = 3

@@ -26,11 +26,11 @@ export type Sender = {
 
 type Settings = { targets: Targets; timeoutMs?: number }
 
-const CONNECTIONS_PER_HOST = 64
-
 export function openSender({ targets, timeoutMs = WEBHOOK_TIMEOUT_MS }: Settings): Sender {
   const agent = new Agent({
-    connections: CONNECTIONS_PER_HOST,
+    // As many connections to a host as it takes: the lanes limit them for each endpoint, and of two endpoints at one
+    // host none waits for a connection that the other's silence holds.
+    connections: null,
     pipelining: 1,
     maxHeaderSize: 16 * 1024,
     headersTimeout: 0,
@@ -114,14 +114,16 @@ async function readStart(body: Dispatcher.ResponseData['body']): Promise<string>
 
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|EPROTO$|HOSTNAME_MISMATCH)/
 
+const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW$|UND_ERR_RES_CONTENT_LENGTH_MISMATCH$)/
+
 function classify(error: unknown, signal: AbortSignal): AttemptError {
   const code = codeOf(error)
   if (code === 'ADDRESS_BLOCKED') return 'address_blocked'
   if (signal.aborted || code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') return 'timeout'
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EAI_FAIL') return 'dns'
   if (TLS.test(code)) return 'tls'
-  if (error instanceof Error && error.name === 'HTTPParserError') return 'response_invalid'
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return 'response_invalid'
+  if (NOT_HTTP.test(code) || (error instanceof Error && error.name === 'HTTPParserError'))
+    return 'response_invalid'
   return 'connection'
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -16,6 +17,8 @@ export type Delivered = {
 
 export type Receiver = {
   url: string
+  /** An address at this receiver whose deliveries have this path. */
+  at(path: string): string
   /** All that arrived, in order. */
   delivered: Delivered[]
   /** Resolves when at least so many have arrived. */
@@ -31,21 +34,26 @@ type Settings = { answer?: Answer; tls?: { key: string; cert: string }; host?: s
 
 const ARRIVE_WITHIN_MS = 30_000
 
-/** A receiver that answers 200 unless told otherwise. */
+/**
+ * A receiver that answers 200 unless told otherwise. What is meant for an earlier one, whose port it has got by chance,
+ * is none of its business.
+ */
 export async function startReceiver(t: Ending, settings: Settings = {}): Promise<Receiver> {
   const { answer = (response) => response.end(), tls, host = '127.0.0.1' } = settings
   const delivered: Delivered[] = []
   const waiting = new Set<() => void>()
   let inFlight = 0
   let maxInFlight = 0
+  const own = `/${randomUUID()}`
   const receive: RequestListener = async (request, response) => {
+    if (!request.url?.startsWith(own)) return void response.writeHead(410).end()
     inFlight++
     maxInFlight = Math.max(maxInFlight, inFlight)
     response.once('close', () => inFlight--)
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const item = {
-      path: request.url ?? '',
+      path: request.url.slice(own.length),
       headers: request.headers,
       body: Buffer.concat(chunks).toString(),
       atMs: performance.now(),
@@ -60,8 +68,10 @@ export async function startReceiver(t: Ending, settings: Settings = {}): Promise
     server.closeAllConnections()
     await closed(server)
   })
+  const at = (path: string) => `${tls ? 'https' : 'http'}://${host}:${port}${own}${path}`
   return {
-    url: `${tls ? 'https' : 'http'}://${host}:${port}/hook`,
+    url: at('/hook'),
+    at,
     delivered,
     async arrived(count) {
       const enough = new Promise<void>((resolve) => {

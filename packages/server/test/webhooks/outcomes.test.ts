@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { DeliveryStatus, WebhookDelivery } from '@tapedeck/contract'
 import { openJobs } from '../../src/jobs/jobs.ts'
 import { type Outcome, openOutcomes } from '../../src/webhooks/outcomes.ts'
 import { startReceiver } from '../support/receiver.ts'
@@ -14,7 +15,7 @@ test('of two outcomes of one claim the first counts, in whatever transactions th
   await outcomes.add(outcomeOf(first, 'failed'))
   await outcomes.add(outcomeOf(first, 'succeeded'))
   await outcomes.add(outcomeOf(second, 'succeeded'))
-  assert.deepEqual(await shown(service, first.endpoint), {
+  assert.deepEqual(await shown(service, first, second), {
     [first.id]: 'failed 1',
     [second.id]: 'succeeded 1',
   })
@@ -28,7 +29,7 @@ test('two outcomes of one claim that are written together hold up nobody', async
     outcomes.add(outcomeOf(first, 'succeeded')),
     outcomes.add(outcomeOf(second, 'succeeded')),
   ])
-  assert.deepEqual(await shown(service, first.endpoint), {
+  assert.deepEqual(await shown(service, first, second), {
     [first.id]: 'succeeded 1',
     [second.id]: 'succeeded 1',
   })
@@ -45,31 +46,33 @@ async function claimTwo(t: TestContext) {
   failed.catch(() => {})
   const written = openOutcomes({ db: service.database.db, jobs }, reject)
   t.after(() => written.close())
-  const { id } = await createEndpoint(service, receiver.url)
-  const [first, second] = [await ping(service, id), await ping(service, id)]
+  const pingNew = async () => ping(service, (await createEndpoint(service, receiver.url)).id)
+  const [first, second] = [await pingNew(), await pingNew()]
   await receiver.arrived(2)
   // What cannot be written is tried again without end; here it is an error.
   const outcomes = { add: (outcome: Outcome) => Promise.race([written.add(outcome), failed]) }
   return { service, outcomes, first, second }
 }
 
-function outcomeOf({ id, endpoint }: Awaited<ReturnType<typeof ping>>, status: Outcome['status']): Outcome {
+function outcomeOf({ id, endpoint }: WebhookDelivery, status: DeliveryStatus): Outcome {
   const error = status === 'succeeded' ? null : 'status'
   return {
-    jobId: '00000000-0000-0000-0000-000000000000',
-    deliveryId: id,
-    endpointId: endpoint,
-    attemptsBefore: 0,
-    attempt: { startedAt: new Date(), durationMs: 1, status: error ? 500 : 200, error, response: '' },
-    status,
-    delayMs: undefined,
-    health: undefined,
+    job: {
+      jobId: '00000000-0000-0000-0000-000000000000',
+      deliveryId: id,
+      endpointId: endpoint,
+      attemptsBefore: 0,
+    },
+    change: {
+      status,
+      attempt: { startedAt: new Date(), durationMs: 1, status: error ? 500 : 200, error, response: '' },
+    },
   }
 }
 
-async function shown(service: Service, endpointId: string): Promise<Record<string, string>> {
-  const deliveries = await deliveriesOf(service, endpointId)
+async function shown(service: Service, ...deliveries: WebhookDelivery[]): Promise<Record<string, string>> {
+  const found = await Promise.all(deliveries.map(({ endpoint }) => deliveriesOf(service, endpoint)))
   return Object.fromEntries(
-    deliveries.map(({ id, status, attempts }) => [id, `${status} ${attempts.length}`]),
+    found.flat().map(({ id, status, attempts }) => [id, `${status} ${attempts.length}`]),
   )
 }

@@ -37,6 +37,6 @@ async function startWithName(t: TestContext) {
   }
   const service = await startService({ resolve })
   t.after(() => service.close())
-  const { id } = await createEndpoint(service, `http://receiver.test:${new URL(receiver.url).port}/hook`)
+  const { id } = await createEndpoint(service, receiver.url.replace('127.0.0.1', 'receiver.test'))
   return { service, receiver, endpointId: id, looks: () => looks }
 }

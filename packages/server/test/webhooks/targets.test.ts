@@ -46,8 +46,6 @@ const insideLiterals = {
   'a hexadecimal form': 'https://0x7f.0.0.1/',
   'a hexadecimal form of one number': 'https://0x7f000001/',
   'a percent-encoded form': 'https://%31%32%37.0.0.1/',
-  'full-width digits': 'https://１２７.0.0.1/',
-  'dots of another script': 'https://127。0。0。1/',
   'a dot at its end': 'https://127.0.0.1./',
   'a port': 'https://127.0.0.1:8443/',
   'no address': 'https://0.0.0.0/',
@@ -69,6 +67,18 @@ const insideLiterals = {
   Teredo: 'https://[2001:0:7f00:1::]/',
   'unique local': 'https://[fd00::1]/',
   'link local': 'https://[fe80::1]/',
+}
+
+for (const [what, url] of Object.entries({
+  'full-width digits': 'https://１２７.0.0.1/',
+  'dots of another script': 'https://127。0。0。1/',
+  'a letter that only looks like another': 'https://еxample.com/',
+})) {
+  test(`${url} is refused: ${what}`, async () => {
+    const answer = await create(url)
+    assertRefused(answer, 400, 'parameter_invalid', 'url')
+    assert.match(errorOf(answer).message ?? '', /visible ASCII/)
+  })
 }
 
 for (const [what, url] of Object.entries(insideLiterals)) {
