@@ -9,8 +9,6 @@ import { existsSync, globSync } from 'node:fs'
 const pending = [
   'packages/cli/test/beside-service.test.ts',
   'packages/cli/test/cli.test.ts',
-  'packages/server/test/crash.test.ts',
-  'packages/server/test/database-loss.test.ts',
   'packages/server/test/webhook-crash.test.ts',
 ]
 const isPending = (file: string) =>
