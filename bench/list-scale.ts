@@ -30,6 +30,8 @@ const filters: Record<string, Record<string, string>> = {
     'recorded[gte]': daysAgo(212),
     'recorded[lt]': halfAYearAgo,
   },
+  'channel and recorded[lt]': { channel: seeded.channel, 'recorded[lt]': halfAYearAgo },
+  'site and recorded[lt]': { site: seeded.site, 'recorded[lt]': halfAYearAgo },
   'site and status': { site: seeded.site, status: 'processed' },
 }
 

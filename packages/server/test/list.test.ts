@@ -43,17 +43,30 @@ test('paging shows every session once, in order, also where many were created in
   const times = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z']
   const seeded: { id: string; time: string }[] = []
   for (const time of times) {
-    for (let index = 0; index < 5; index++)
-      seeded.push({ id: await seed({ created_at: new Date(time) }), time })
+    for (let index = 0; index < 5; index++) {
+      const id = await seed({ created_at: new Date(time), recorded_at: new Date(time) })
+      await seedFacets(service.database.db, id, { channel: ['imu'], issue: ['message_gap'] })
+      seeded.push({ id, time })
+    }
   }
   const expected = seeded.toSorted((a, b) => compare(b.time, a.time) || compare(b.id, a.id))
-  for (const limit of [1, 2, 3, 5, 9, 10, 11]) {
-    const pages = await allPages(key, `limit=${limit}`)
-    assert.deepEqual(
-      pages.flatMap((page) => page.data.map((session) => session.id)),
-      expected.map(({ id }) => id),
-    )
-    assert.equal(pages.length, Math.ceil(expected.length / limit))
+  // Each of them is answered from another index.
+  const recorded = 'recorded[lt]=2027-01-01T00:00:00Z'
+  for (const filter of [
+    '',
+    'site=lab',
+    'channel=imu',
+    recorded,
+    `${recorded}&channel=imu&issue=message_gap`,
+  ]) {
+    for (const limit of [1, 2, 3, 5, 9, 10, 11]) {
+      const pages = await allPages(key, `limit=${limit}&${filter}`)
+      assert.deepEqual(
+        pages.flatMap((page) => page.data.map((session) => session.id)),
+        expected.map(({ id }) => id),
+      )
+      assert.equal(pages.length, Math.ceil(expected.length / limit))
+    }
   }
 })
 

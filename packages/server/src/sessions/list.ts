@@ -1,5 +1,5 @@
 import { DEFAULT_PAGE_SIZE, type ListSessions, type SessionList } from '@tapedeck/contract'
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
 import { type Place, readCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
@@ -19,10 +19,8 @@ export async function list(
   const filters = readFilters(given)
   const identity = ['sessions', caller.organisationId, filters]
   const after = cursor === undefined ? undefined : readCursor(cursorKey, identity, cursor)
-  const rows = await newestFirst(db, caller.organisationId, filters, after)
-    .select(sessionColumns)
-    .limit(limit + 1)
-    .execute()
+  const matching = filtered(db, caller.organisationId, filters, after).select(sessionColumns)
+  const rows = await newestFirst(db, matching, filters, limit + 1).execute()
   return toPage(cursorKey, identity, rows, limit, toObject)
 }
 
@@ -46,50 +44,90 @@ function readFilters(given: Omit<ListSessions, 'limit' | 'cursor'>) {
   }
 }
 
-function newestFirst(db: Db, organisationId: string, filters: Filters, after: Place | undefined) {
-  let query = from(db, organisationId, filters)
-  // The facet's own columns lead where there is one, so that its index gives the order.
-  const [createdAt, id] =
-    filters.channel || filters.issue
-      ? (['facet.created_at', 'facet.session_id'] as const)
-      : (['sessions.created_at', 'sessions.id'] as const)
-  query = query.where('sessions.organisation_id', '=', organisationId)
+function filtered(db: Db, organisationId: string, filters: Filters, after: Place | undefined) {
+  let query = withFacets(db, organisationId, filters).where('sessions.organisation_id', '=', organisationId)
+  const [createdAt, id] = orderOf(filters)
   if (filters.site !== undefined) query = query.where('site', '=', filters.site)
   if (filters.device !== undefined) query = query.where('device', '=', filters.device)
   if (filters.status !== undefined) query = query.where('status', '=', filters.status)
-  if (filters.createdFrom) query = query.where(sql.ref(createdAt), '>=', filters.createdFrom)
-  if (filters.createdBefore) query = query.where(sql.ref(createdAt), '<', filters.createdBefore)
+  if (filters.createdFrom) query = query.where(createdAt, '>=', filters.createdFrom)
+  if (filters.createdBefore) query = query.where(createdAt, '<', filters.createdBefore)
   if (filters.recordedFrom) query = query.where('recorded_at', '>=', filters.recordedFrom)
   if (filters.recordedBefore) query = query.where('recorded_at', '<', filters.recordedBefore)
-  if (after)
-    query = query.where(
-      sql<boolean>`(${sql.ref(createdAt)}, ${sql.ref(id)}) < (${after.createdAt}, ${after.id})`,
-    )
-  return query.orderBy(sql.ref(createdAt), 'desc').orderBy(sql.ref(id), 'desc')
+  if (!after) return query
+  return query
+    .where(sql<boolean>`(${createdAt}, ${id}) < (${after.createdAt}, ${after.id})`)
+    .where(createdAt, '<=', after.createdAt)
 }
 
-function from(
+/** One facet leads with its index, which is in the order of the list; others are looked up for each session. */
+function withFacets(
   db: Db,
   organisationId: string,
-  { channel, issue }: Filters,
+  filters: Filters,
 ): SelectQueryBuilder<Tables, 'sessions', object> {
-  if (channel === undefined && issue === undefined) return db.selectFrom('sessions')
-  const [facet, value] =
-    channel !== undefined ? (['channel', channel] as const) : (['issue', issue ?? ''] as const)
-  const joined = db
-    .selectFrom('sessions')
-    .innerJoin('session_facets as facet', 'facet.session_id', 'sessions.id')
-    .where('facet.organisation_id', '=', organisationId)
-    .where('facet.facet', '=', facet)
-    .where('facet.value', '=', value)
-  if (channel === undefined || issue === undefined) return joined
-  return joined.where(({ exists, selectFrom }) =>
-    exists(
-      selectFrom('session_facets as other')
-        .select('other.session_id')
-        .whereRef('other.session_id', '=', 'sessions.id')
-        .where('other.facet', '=', 'issue')
-        .where('other.value', '=', issue),
-    ),
-  )
+  const leading = leadingFacet(filters)
+  let query: SelectQueryBuilder<Tables, 'sessions', object> = db.selectFrom('sessions')
+  for (const [facet, value] of facetsOf(filters)) {
+    if (facet === leading) {
+      query = query
+        .innerJoin('session_facets as facet', 'facet.session_id', 'sessions.id')
+        .where('facet.organisation_id', '=', organisationId)
+        .where('facet.facet', '=', facet)
+        .where('facet.value', '=', value)
+      continue
+    }
+    query = query.where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('session_facets as other')
+          .select('other.session_id')
+          .whereRef('other.session_id', '=', 'sessions.id')
+          .where('other.organisation_id', '=', organisationId)
+          .where('other.facet', '=', facet)
+          .where('other.value', '=', value),
+      ),
+    )
+  }
+  return query
+}
+
+function facetsOf({ channel, issue }: Filters) {
+  const facets: ['channel' | 'issue', string][] = []
+  if (channel !== undefined) facets.push(['channel', channel])
+  if (issue !== undefined) facets.push(['issue', issue])
+  return facets
+}
+
+/** A recorded time has an index with an order of its own. */
+function leadingFacet(filters: Filters) {
+  return isByRecorded(filters) ? undefined : facetsOf(filters)[0]?.[0]
+}
+
+function isByRecorded({ recordedFrom, recordedBefore }: Filters): boolean {
+  return recordedFrom !== undefined || recordedBefore !== undefined
+}
+
+function orderOf(filters: Filters): [RawBuilder<unknown>, RawBuilder<unknown>] {
+  return leadingFacet(filters) === undefined
+    ? [sql.ref('sessions.created_at'), sql.ref('sessions.id')]
+    : [sql.ref('facet.created_at'), sql.ref('facet.session_id')]
+}
+
+function newestFirst<Row>(
+  db: Db,
+  matching: SelectQueryBuilder<Tables, 'sessions', Row>,
+  filters: Filters,
+  limit: number,
+) {
+  const [createdAt, id] = orderOf(filters)
+  if (!isByRecorded(filters)) return matching.orderBy(createdAt, 'desc').orderBy(id, 'desc').limit(limit)
+  // The nearest to a time that never comes are the newest: so the index of both times is asked. It knows no ids,
+  // so sessions of the same millisecond come together and are put in order afterwards.
+  const nearest = matching.orderBy(sql`${createdAt} <-> timestamptz '2100-01-01'`).fetch(limit, 'with ties')
+  return db
+    .selectFrom(nearest.as('nearest'))
+    .selectAll()
+    .orderBy(sql.ref('created_at'), 'desc')
+    .orderBy(sql.ref('id'), 'desc')
+    .limit(limit)
 }
