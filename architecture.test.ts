@@ -10,6 +10,7 @@ const packages: Record<string, string[]> = {
   formats: [],
   analysis: ['formats'],
   server: ['contract', 'analysis'],
+  console: ['contract', 'analysis', 'sdk'],
   cli: ['server'],
 }
 
@@ -20,6 +21,7 @@ const rooms: Record<string, string[]> = {
     'access',
     'clock',
     'config',
+    'console',
     'db',
     'http',
     'jobs',
@@ -36,6 +38,7 @@ const rooms: Record<string, string[]> = {
   http: [
     'access',
     'clock',
+    'console',
     'db',
     'devices',
     'errors',
@@ -50,6 +53,7 @@ const rooms: Record<string, string[]> = {
   ],
   processing: ['clock', 'db', 'devices', 'exact-json', 'ids', 'sandbox', 'sessions', 'storage', 'webhooks'],
   sandbox: ['clock', 'db', 'ids', 'storage'],
+  console: ['access', 'clock', 'db', 'errors', 'ids'],
   devices: ['access', 'cursor', 'db', 'errors'],
   sessions: ['access', 'clock', 'cursor', 'db', 'errors', 'exact-json', 'ids', 'jobs', 'storage', 'time'],
   segments: ['access', 'cursor', 'db', 'errors', 'exact-json', 'ids', 'time'],

@@ -23,7 +23,7 @@ const links = {
       `http://127.0.0.1:12345/upload/${someId}/${number}?expires=1234567890&signature=${'x'.repeat(43)}`,
   }),
 }
-const caller = { keyId: '', organisationId, mayWrite: true }
+const caller = { kind: 'key' as const, id: '', name: '', organisationId, mayWrite: true }
 const connection = await databaseOf(dataDir)
 const serviceDatabase = openDatabase(connection)
 

@@ -88,10 +88,35 @@ export const errorCodes = {
     meaning: 'The API key was revoked.',
     remedy: 'Use another key.',
   },
+  sign_in_required: {
+    type: 'authentication',
+    meaning: 'Nobody is signed in to the console, or the sign-in has ended.',
+    remedy: 'Sign in again.',
+  },
+  sign_in_failed: {
+    type: 'authentication',
+    meaning: 'Email address and password do not belong together.',
+    remedy: 'Try again, or ask an owner for a new invitation.',
+  },
   write_required: {
     type: 'permission',
-    meaning: 'The key has no `write` permission.',
-    remedy: 'Use a key with `read,write`.',
+    meaning: 'The key, or the role of the member, has no `write` permission.',
+    remedy: 'Use a key with `read,write`, or ask an owner for another role.',
+  },
+  membership_required: {
+    type: 'permission',
+    meaning: 'The account is not a member of the organisation, or is no longer.',
+    remedy: 'Ask an owner of the organisation for an invitation.',
+  },
+  owner_required: {
+    type: 'permission',
+    meaning: 'Only owners of the organisation may do this.',
+    remedy: 'Ask an owner.',
+  },
+  origin_refused: {
+    type: 'permission',
+    meaning: 'A request of a signed-in member came from a page that is not the console.',
+    remedy: 'Use the console, or an API key.',
   },
   organisation_mismatch: {
     type: 'permission',
@@ -143,6 +168,21 @@ export const errorCodes = {
     meaning: 'The endpoint has no such delivery.',
     remedy: 'Check the id.',
   },
+  key_not_found: {
+    type: 'not_found',
+    meaning: 'The organisation has no such key.',
+    remedy: 'Check the id.',
+  },
+  member_not_found: {
+    type: 'not_found',
+    meaning: 'The organisation has no such member.',
+    remedy: 'Check the id.',
+  },
+  invitation_not_found: {
+    type: 'not_found',
+    meaning: 'The invitation does not exist, was used or withdrawn, or has expired.',
+    remedy: 'Ask an owner for a new link.',
+  },
   checksum_mismatch: {
     type: 'conflict',
     meaning: 'The parts do not hash to the `sha256` of the session. All parts are kept.',
@@ -183,6 +223,16 @@ export const errorCodes = {
     meaning: 'The webhook endpoint is disabled; nothing is sent to it.',
     remedy: 'Enable it first.',
   },
+  account_exists: {
+    type: 'conflict',
+    meaning: 'There is an account with this email address.',
+    remedy: 'Sign in, then open the link of the invitation again.',
+  },
+  last_owner: {
+    type: 'conflict',
+    meaning: 'It would leave the organisation without an owner.',
+    remedy: 'Make another member an owner first.',
+  },
   idempotency_key_in_use: {
     type: 'conflict',
     meaning: 'A request with this `Idempotency-Key` is still running.',
@@ -209,6 +259,12 @@ export const errorCodes = {
     status: 503,
     meaning: 'The database does not answer.',
     remedy: 'Try again after `Retry-After` seconds.',
+  },
+  sign_in_unavailable: {
+    type: 'api_error',
+    status: 503,
+    meaning: 'The other service that members sign in with does not answer.',
+    remedy: 'Try again later, or sign in with a password.',
   },
   storage_unavailable: {
     type: 'api_error',

@@ -1,4 +1,5 @@
 export * from './channel.ts'
+export * from './console.ts'
 export * from './device.ts'
 export * from './error.ts'
 export * from './event.ts'

@@ -1,17 +1,22 @@
 import { join } from 'node:path'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { openCallers } from './access/caller.ts'
-import { makeFirstKey } from './access/first-key.ts'
+import { DEFAULT_ORGANISATION, makeFirstKey } from './access/first-key.ts'
 import type { CreatedKey } from './access/keys.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
+import { openAccounts } from './console/accounts.ts'
+import { makeFirstLink } from './console/invitations.ts'
 import { openBackingDatabase } from './db/backing.ts'
 import { joinAsNode } from './db/nodes.ts'
 import { operations } from './http/api.ts'
+import { registerConsoleOperations } from './http/console-operation.ts'
+import { consoleOperations } from './http/console-operations.ts'
+import { registerConsoleSite } from './http/console-site.ts'
 import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
 import { openApiDocument } from './http/openapi.ts'
-import { registerPages } from './http/pages.ts'
-import { openRateLimit } from './http/rate-limit.ts'
+import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
+import { registerReference } from './http/reference.ts'
 import { buildServer } from './http/server.ts'
 import { openJobs } from './jobs/jobs.ts'
 import { registerHealth } from './operate/health.ts'
@@ -35,6 +40,8 @@ export type App = {
   addresses: Addresses
   /** Made on the very first start, and known only now. */
   firstKey: CreatedKey | undefined
+  /** Makes the first account; there until somebody has used it. */
+  firstLink: string | undefined
   /** Drains what is under way and stops everything. */
   close(): Promise<void>
 }
@@ -51,6 +58,8 @@ export type Overrides = {
   intakeThreads?: number
 }
 
+/** Where `npm start` builds the console. */
+const consoleDir = join(import.meta.dirname, '..', '..', 'console', 'dist')
 const UPLOAD_IDLE_MS = 60_000
 const ADMIT_EVERY_MS = 1_000
 const SEED_EVERY_MS = 2_000
@@ -152,6 +161,17 @@ export async function startApp(
       webhookKey: secrets.webhookSecrets,
       intake,
     })
+    const consoleUrl = () => addresses.consoleUrl
+    const accounts = openAccounts({
+      db,
+      clock,
+      secret: secrets.accounts,
+      consoleUrl,
+      elsewhere: config.oidc,
+      onError,
+    })
+    const consoleAccess = { db, accounts, consoleUrl }
+    const rateLimit = openRateLimit(config.rateLimit)
     const server = buildServer({
       db,
       node,
@@ -162,22 +182,27 @@ export async function startApp(
       load,
       metrics,
       log,
-      rateLimit: openRateLimit(config.rateLimit),
+      rateLimit,
+      consoleAccess,
       urlKey: secrets.uploadUrls,
       responseKey: secrets.responses,
       corsOrigins: config.corsOrigins,
       operations: table,
     })
     registerHealth(server, { db, storage, metrics })
-    registerPages(
+    registerReference(server, () => openApiDocument(table, addresses))
+    registerConsoleOperations(
       server,
-      () => openApiDocument(table, addresses),
-      () => addresses,
+      { ...consoleAccess, rateLimit },
+      consoleOperations({ ...consoleAccess, clock, spendSignIn: openSignInLimit() }),
     )
+    registerConsoleSite(server, { ...consoleAccess, uploadUrl: () => addresses.uploadUrl, dir: consoleDir })
     closers.push(() => drain(server, load))
     const listening = await server.listen({ host: config.host, port: config.port })
     Object.assign(addresses, publicAddresses(config, listening))
-    return { addresses, firstKey: await makeFirstKey(db, clock), close }
+    const firstKey = await makeFirstKey(db, clock)
+    const firstLink = await makeFirstLink({ db, clock, consoleUrl }, DEFAULT_ORGANISATION)
+    return { addresses, firstKey, firstLink, close }
   } catch (error) {
     await close().catch(onError)
     throw error

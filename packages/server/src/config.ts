@@ -24,6 +24,8 @@ export type Config = {
   webhookTargets: 'public' | 'local'
   /** Multiplies every time of the retry schedule, for tests and sandboxes. */
   webhookRetryScale: number
+  /** Another service that members may sign in with, by OpenID Connect. */
+  oidc: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined
   logLevel: LogLevel
 }
 
@@ -50,8 +52,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     segmentS: read('TAPEDECK_SEGMENT_S', 30, integer(1, 86_400)),
     webhookTargets: 'public',
     webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
+    oidc: undefined,
     logLevel: read('TAPEDECK_LOG_LEVEL', 'info', logLevel),
   }
+  config.oidc = oidcConfig(read, problems)
   // Whoever listens on loopback alone tries things out on one machine, receivers too.
   const nearby = isLoopback(config.host) ? 'local' : 'public'
   config.webhookTargets = read('TAPEDECK_WEBHOOK_TARGETS', nearby, webhookTargets)
@@ -78,6 +82,21 @@ function databaseConfig(read: Read): Pick<Config, 'dataDir' | 'databaseUrl'> {
     dataDir: resolve(read('TAPEDECK_DATA_DIR', './data', String)),
     databaseUrl: read('DATABASE_URL', undefined, postgresUrl),
   }
+}
+
+function oidcConfig(read: Read, problems: string[]): Config['oidc'] {
+  const issuer = read('TAPEDECK_OIDC_ISSUER', '', httpUrl)
+  const clientId = read('TAPEDECK_OIDC_CLIENT_ID', '', String)
+  const clientSecret = read('TAPEDECK_OIDC_CLIENT_SECRET', '', String)
+  const name = read('TAPEDECK_OIDC_NAME', 'single sign-on', String)
+  const given = [issuer, clientId, clientSecret].filter((value) => value !== '').length
+  if (given === 3) return { issuer, clientId, clientSecret, name }
+  if (given > 0 && !problems.some((problem) => problem.startsWith('TAPEDECK_OIDC_'))) {
+    problems.push(
+      'TAPEDECK_OIDC_ISSUER, TAPEDECK_OIDC_CLIENT_ID and TAPEDECK_OIDC_CLIENT_SECRET belong together',
+    )
+  }
+  return undefined
 }
 
 function reader(env: NodeJS.ProcessEnv) {

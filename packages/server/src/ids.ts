@@ -3,7 +3,7 @@ import { SECRET_PREFIX } from '@tapedeck/contract'
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
-export type IdPrefix = 'ses' | 'seg' | 'org' | 'key' | 'we' | 'evt' | 'del'
+export type IdPrefix = 'ses' | 'seg' | 'org' | 'key' | 'we' | 'evt' | 'del' | 'usr' | 'inv'
 
 /** Prefix, 48 bits of time so that ids sort by age, 128 random bits so that none can be guessed. */
 export function newId(prefix: IdPrefix, nowMs: number): string {
@@ -37,6 +37,11 @@ export function newRequestId(): string {
 /** An API key: 160 random bits behind its prefix. */
 export function newKey(mode: 'live' | 'test'): string {
   return `svc_${mode}_${base32(randomBytes(20))}`
+}
+
+/** What a link of an invitation carries: 160 random bits. */
+export function newInvitationToken(): string {
+  return base32(randomBytes(20))
 }
 
 /** The key of a webhook endpoint's signatures: 192 random bits. */

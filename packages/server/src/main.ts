@@ -14,7 +14,7 @@ async function main(): Promise<void> {
   const stop = stopSignal()
   try {
     const app = await startApp(config, log)
-    process.stdout.write(welcome(app.addresses, app.firstKey))
+    process.stdout.write(welcome(app.addresses, app.firstKey, app.firstLink))
     log.info(await stop, 'stopping')
     await app.close()
     process.stdout.write('Tapedeck has stopped.\n')

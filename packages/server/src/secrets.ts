@@ -1,7 +1,13 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 /** The keys that the service derives from its one secret, each for one use. */
-export type Secrets = { uploadUrls: Buffer; cursors: Buffer; responses: Buffer; webhookSecrets: Buffer }
+export type Secrets = {
+  uploadUrls: Buffer
+  cursors: Buffer
+  responses: Buffer
+  webhookSecrets: Buffer
+  accounts: Buffer
+}
 
 export function deriveSecrets(secret: string): Secrets {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'tapedeck', use, 32))
@@ -10,6 +16,7 @@ export function deriveSecrets(secret: string): Secrets {
     cursors: derive('cursor'),
     responses: derive('response'),
     webhookSecrets: derive('webhook-secret'),
+    accounts: derive('accounts'),
   }
 }
 

@@ -2,7 +2,11 @@ import type { CreatedKey } from './access/keys.ts'
 import type { Addresses } from './app.ts'
 
 /** What a person sees when the service is up; the key only on the first start. */
-export function welcome({ baseUrl, consoleUrl }: Addresses, firstKey: CreatedKey | undefined): string {
+export function welcome(
+  { baseUrl, consoleUrl }: Addresses,
+  firstKey: CreatedKey | undefined,
+  firstLink: string | undefined,
+): string {
   const lines = [
     '',
     'Tapedeck is ready.',
@@ -10,6 +14,7 @@ export function welcome({ baseUrl, consoleUrl }: Addresses, firstKey: CreatedKey
     `  Console  ${consoleUrl}`,
     `  Docs     ${baseUrl}/docs`,
   ]
+  if (firstLink) lines.push('', 'Make the first account; this link works once:', `  ${firstLink}`)
   if (firstKey) {
     lines.push(
       '',
@@ -20,7 +25,7 @@ export function welcome({ baseUrl, consoleUrl }: Addresses, firstKey: CreatedKey
       `  curl -H "Authorization: Bearer ${firstKey.key}" ${baseUrl}/v1/sessions`,
     )
   } else {
-    lines.push('', 'Make a key:  npx tapedeck keys create --org default')
+    lines.push('', 'Make a key in the console, or:  npx tapedeck keys create --org default')
   }
   return `${lines.join('\n')}\n\n`
 }

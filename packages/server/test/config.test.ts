@@ -19,6 +19,7 @@ test('an empty environment gives the embedded defaults', () => {
     segmentS: 30,
     webhookTargets: 'local',
     webhookRetryScale: 1,
+    oidc: undefined,
     logLevel: 'info',
   })
 })
@@ -77,4 +78,20 @@ test('public addresses lose the slash at their end', () => {
     readConfig({ TAPEDECK_BASE_URL: 'https://api.example.com/' }).baseUrl,
     'https://api.example.com',
   )
+})
+
+test('the other way to sign in is set up whole or not at all', () => {
+  const whole = {
+    TAPEDECK_OIDC_ISSUER: 'https://id.example.com/',
+    TAPEDECK_OIDC_CLIENT_ID: 'tapedeck',
+    TAPEDECK_OIDC_CLIENT_SECRET: 'a secret',
+  }
+  assert.deepEqual(readConfig(whole).oidc, {
+    issuer: 'https://id.example.com',
+    clientId: 'tapedeck',
+    clientSecret: 'a secret',
+    name: 'single sign-on',
+  })
+  const { TAPEDECK_OIDC_CLIENT_SECRET: _, ...half } = whole
+  assert.throws(() => readConfig(half), /TAPEDECK_OIDC_ISSUER, .* belong together/)
 })

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
+import type { Actor } from './audit.ts'
 import { hashKey, KEY_LEASE_MS } from './keys.ts'
 
-/** Who asks: a key, the organisation that it reaches, and what it may do. */
-export type Caller = { keyId: string; organisationId: string; mayWrite: boolean }
+/** Who asks: a key or a member, the organisation that is reached, and what may be done there. */
+export type Caller = Actor & { organisationId: string; mayWrite: boolean }
 
 export type Callers = {
   /** The caller behind an `Authorization` header, or the 401 that says what is wrong with it. */
@@ -26,7 +27,7 @@ export function openCallers(db: Db, onError: (error: unknown) => void): Callers 
 
   async function authenticate(authorization: string | undefined): Promise<Caller> {
     const caller = await lookUp(keyIn(authorization))
-    lastUse.set(caller.keyId, new Date())
+    lastUse.set(caller.id, new Date())
     return caller
   }
 
@@ -78,13 +79,19 @@ function keyIn(authorization: string | undefined): string {
 async function readCaller(db: Db, hash: Buffer): Promise<Caller> {
   const row = await db
     .selectFrom('api_keys')
-    .select(['id', 'organisation_id', 'permissions', 'revoked_at'])
+    .select(['id', 'name', 'organisation_id', 'permissions', 'revoked_at'])
     .where('hash', '=', hash)
     .executeTakeFirst()
   if (!row) throw unknownKey()
   if (row.revoked_at)
     throw new ApiError('key_revoked', `the API key was revoked at ${row.revoked_at.toISOString()}`)
-  return { keyId: row.id, organisationId: row.organisation_id, mayWrite: row.permissions.includes('write') }
+  return {
+    kind: 'key',
+    id: row.id,
+    name: row.name,
+    organisationId: row.organisation_id,
+    mayWrite: row.permissions.includes('write'),
+  }
 }
 
 function unknownKey(): ApiError {

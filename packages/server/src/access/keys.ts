@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import { newId, newKey } from '../ids.ts'
+import { type Actor, commandLine, recordChange } from './audit.ts'
 
 export type Permission = 'read' | 'write'
 
@@ -35,7 +36,12 @@ export function hashKey(key: string): Buffer {
 }
 
 /** Makes a key and returns it in full, the only time that it is ever shown. */
-export async function createKey(db: Db, clock: Clock, input: NewKey): Promise<CreatedKey> {
+export async function createKey(
+  db: Db,
+  clock: Clock,
+  input: NewKey,
+  actor: Actor = commandLine,
+): Promise<CreatedKey> {
   if (input.name.length > MAX_KEY_NAME_CHARACTERS) {
     throw new Error(`the name of a key has at most ${MAX_KEY_NAME_CHARACTERS} characters`)
   }
@@ -50,17 +56,21 @@ export async function createKey(db: Db, clock: Clock, input: NewKey): Promise<Cr
   if (!owner) throw new Error(`there is no organisation ${input.organisation}; see: tapedeck orgs list`)
   const key = newKey(input.mode)
   const id = newId('key', clock.now())
-  await db
-    .insertInto('api_keys')
-    .values({
-      id,
-      organisation_id: owner,
-      name: input.name,
-      mode: input.mode,
-      permissions: input.permissions,
-      hash: hashKey(key),
-    })
-    .execute()
+  await db.transaction().execute(async (trx) => {
+    await trx
+      .insertInto('api_keys')
+      .values({
+        id,
+        organisation_id: owner,
+        name: input.name,
+        mode: input.mode,
+        permissions: input.permissions,
+        hash: hashKey(key),
+      })
+      .execute()
+    const detail = `${input.name} (${input.mode}, ${input.permissions.join(',')})`
+    await recordChange(trx, { organisationId: owner, actor, action: 'key.created', object: id, detail })
+  })
   return { key, id, organisation: input.organisation, permissions: input.permissions }
 }
 
@@ -95,15 +105,35 @@ export async function listKeys(db: Db, organisation?: string): Promise<KeyRecord
   }))
 }
 
-/** Revokes a key; once this returns, no node takes it any more. */
-export async function revokeKey(db: Db, id: string): Promise<'revoked' | 'unknown'> {
-  const row = await db
-    .updateTable('api_keys')
-    .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
-    .where('id', '=', id)
-    .returning('id')
-    .executeTakeFirst()
-  if (!row) return 'unknown'
+/** Revokes a key; once this returns, no node takes it any more. Revoking again changes nothing. */
+export async function revokeKey(
+  db: Db,
+  id: string,
+  actor: Actor = commandLine,
+): Promise<'revoked' | 'unknown'> {
+  const known = await db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable('api_keys')
+      .set({ revoked_at: sql<Date>`now()` })
+      .where('id', '=', id)
+      .where('revoked_at', 'is', null)
+      .returning(['organisation_id', 'name'])
+      .executeTakeFirst()
+    if (!row) return isKey(trx, id)
+    await recordChange(trx, {
+      organisationId: row.organisation_id,
+      actor,
+      action: 'key.revoked',
+      object: id,
+      detail: row.name,
+    })
+    return true
+  })
+  if (!known) return 'unknown'
   await delay(KEY_LEASE_MS)
   return 'revoked'
+}
+
+async function isKey(db: Db, id: string): Promise<boolean> {
+  return (await db.selectFrom('api_keys').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }

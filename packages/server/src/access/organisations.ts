@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import { newId } from '../ids.ts'
+import { type Actor, commandLine, recordChange } from './audit.ts'
 
 export type Organisation = { id: string; name: string; createdAt: Date }
 
@@ -11,6 +12,7 @@ export async function createOrganisation(
   db: Db,
   clock: Clock,
   name: string,
+  actor: Actor = commandLine,
 ): Promise<Organisation | 'taken'> {
   if (!NAME.test(name)) {
     throw new Error(
@@ -29,6 +31,13 @@ export async function createOrganisation(
     // A slash cannot be in a name that was asked for, so the twin's is always free.
     const twin = { id: newId('org', clock.now()), name: `${name}/sandbox`, sandbox_of: id }
     await trx.insertInto('organisations').values(twin).execute()
+    await recordChange(trx, {
+      organisationId: id,
+      actor,
+      action: 'organisation.created',
+      object: id,
+      detail: name,
+    })
     return { id, name, createdAt: made.created_at }
   })
 }

@@ -4,11 +4,14 @@ import type {
   DeliveryStatus,
   EventType,
   Issue,
+  Role,
   SessionStatus,
 } from '@tapedeck/contract'
 import type { ColumnType, Generated, Selectable } from 'kysely'
 
 // The tables as migrations/ makes them.
+
+export type ActorKind = 'key' | 'member' | 'command' | 'service'
 
 type CreatedAt = ColumnType<Date, never, never>
 
@@ -172,6 +175,32 @@ export type Tables = {
     status: number | null
     error: AttemptError | null
     response: string
+  }
+  'auth.user': { id: string; name: string; email: string }
+  memberships: { organisation_id: string; user_id: string; role: Role; created_at: CreatedAt }
+  invitations: {
+    id: string
+    organisation_id: string
+    role: Role
+    label: string
+    hash: Buffer
+    invited_by: string | null
+    created_at: CreatedAt
+    expires_at: Date | null
+    accepted_at: Date | null
+    revoked_at: Date | null
+  }
+  audit_log: {
+    id: Generated<number>
+    organisation_id: string
+    at: CreatedAt
+    actor_kind: ActorKind
+    actor_id: string
+    actor_name: string
+    action: string
+    object: string
+    detail: string
+    request_id: string
   }
   processing_gate: { only_row: Generated<boolean>; paused: Generated<boolean> }
 }

@@ -1,20 +1,21 @@
 import type { Calibration, PutCalibration } from '@tapedeck/contract'
 import { sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
+import type { Commit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import { ApiError, invalid } from '../errors.ts'
 
 /** Stores a new version; earlier ones stay, because sessions were processed with them. */
 export async function putCalibration(
-  { db }: { db: Db },
   caller: Caller,
   device: string,
   input: PutCalibration,
+  commit: Commit,
 ): Promise<Calibration> {
   refuseName(device)
   refuseRepeated(input.channels, 'source')
   refuseRepeated(input.channels, 'name')
-  return db.transaction().execute(async (trx) => {
+  return commit.transaction(async (trx) => {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`${caller.organisationId} ${device}`}, 1))`.execute(
       trx,
     )

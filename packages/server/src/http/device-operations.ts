@@ -60,6 +60,7 @@ export function deviceOperations(deps: DeviceDeps): Operation[] {
       method: 'PUT',
       path: '/v1/devices/{id}/calibration',
       id: 'putCalibration',
+      change: 'calibration.stored',
       tag: 'Devices',
       permission: 'write',
       summary: 'Store a calibration of a device',
@@ -71,7 +72,7 @@ export function deviceOperations(deps: DeviceDeps): Operation[] {
       response: Calibration,
       errors: ['body_invalid', 'body_too_large', 'content_type_invalid'],
       example: { body: example.putCalibration, response: example.calibration },
-      run: ({ caller, id, body }) => putCalibration(deps, caller, id, body),
+      run: ({ caller, id, body, commit }) => putCalibration(caller, id, body, commit),
     }),
   ]
 }

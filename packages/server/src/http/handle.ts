@@ -1,8 +1,9 @@
 import type { RouteHandlerMethod } from 'fastify'
 import type { Caller } from '../access/caller.ts'
-import { plainCommit } from '../db/commit.ts'
+import { type Commit, plainCommit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import type { Node } from '../db/nodes.ts'
+import { auditedCommit } from './audited.ts'
 import { type Answer, once, readIdempotencyKey } from './idempotency.ts'
 import type { Operation } from './operation.ts'
 import { bodyParser, queryParser } from './parse.ts'
@@ -29,28 +30,49 @@ export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
     const url = request.raw.url ?? '/'
     const query = readQuery(parseQuery(url))
     const body = readBody(request.body)
+    const id = paramIn(request.params, 'id')
     const input = {
       caller,
-      id: paramIn(request.params, 'id'),
+      id,
       delivery: paramIn(request.params, 'delivery'),
       query,
       body,
     }
+    const run = (commit: Commit) =>
+      operation.run({ ...input, commit: audited(operation, commit, caller, id, request.id) })
     const key =
       operation.method === 'POST' ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
 
     const answer: Answer =
       key === undefined
-        ? fresh(operation, await operation.run({ ...input, commit: plainCommit(deps.db) }))
+        ? fresh(operation, await run(plainCommit(deps.db)))
         : await once(
             deps,
             { caller, key, method: operation.method, path: pathOf(url), body, status: operation.status },
-            (commit) => operation.run({ ...input, commit }),
+            run,
           )
 
     if (answer.replayed) reply.header('Idempotent-Replayed', 'true')
     return reply.code(answer.status).type(JSON_TYPE).send(answer.json)
   }
+}
+
+function audited(
+  { change }: Operation,
+  commit: Commit,
+  caller: Caller,
+  object: string,
+  requestId: string,
+): Commit {
+  if (!change) return commit
+  const { kind, id, name, organisationId } = caller
+  return auditedCommit(commit, {
+    organisationId,
+    actor: { kind, id, name },
+    action: change,
+    object,
+    requestId,
+  })
 }
 
 function fresh(operation: Operation, result: unknown): Answer {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@tapedeck/contract'
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import type { Action } from '../access/audit.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Commit } from '../db/commit.ts'
 
@@ -25,6 +26,8 @@ export type Operation<Query extends TObject = TObject, Body extends TObject = TO
   id: string
   tag: 'Sessions' | 'Segments' | 'Devices' | 'Webhooks' | 'Events'
   permission: 'read' | 'write'
+  /** How the audit log calls what it does; every operation that needs `write` has it. */
+  change?: Action
   summary: string
   description: string
   query: Query

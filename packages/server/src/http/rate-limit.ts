@@ -47,5 +47,25 @@ export function openRateLimit(perMinute: number): RateLimit {
   }
 }
 
+const SIGN_IN_ATTEMPTS = 10
+const SIGN_IN_WINDOW_S = 600
+
+/** Attempts for one account, from wherever they come. */
+export function openSignInLimit(): (email: string) => Promise<void> {
+  const limiter = new RateLimiterMemory({ points: SIGN_IN_ATTEMPTS, duration: SIGN_IN_WINDOW_S })
+  return async (email) => {
+    try {
+      await limiter.consume(email.toLowerCase())
+    } catch (state) {
+      if (!(state instanceof RateLimiterRes)) throw state
+      const retryAfterS = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
+      throw new ApiError('rate_limit_exceeded', `too many attempts for this account; wait ${retryAfterS} s`, {
+        retryAfterS,
+      })
+    }
+  }
+}
+
 export const keyBucket = (keyId: string): string => `key ${keyId}`
+export const memberBucket = (userId: string): string => `member ${userId}`
 export const addressBucket = (address: string): string => `address ${address}`

@@ -13,6 +13,7 @@ import { ApiError } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../operate/metrics.ts'
 import { ClientGone } from '../storage/pump.ts'
+import type { ConsoleAccess } from './console-guard.ts'
 import { allowContinue, answerContinueOurselves } from './continue.ts'
 import { allowOrigins, isPreflight } from './cors.ts'
 import { guard } from './guard.ts'
@@ -30,6 +31,7 @@ export type ServerDeps = UploadDeps & {
   db: Db
   node: Node
   callers: Callers
+  consoleAccess: ConsoleAccess
   rateLimit: RateLimit
   load: Load
   metrics: Metrics
@@ -148,7 +150,7 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
         path,
         status: reply.statusCode,
         ms: Math.round(seconds * 1000),
-        key: request.caller?.keyId,
+        caller: request.caller?.id,
       },
       'request',
     )

@@ -1,5 +1,6 @@
 import type { DeletedWebhookEndpoint } from '@tapedeck/contract'
 import type { Caller } from '../access/caller.ts'
+import type { Commit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import { endpointNotFound, findEndpoint } from './endpoint.ts'
 
@@ -8,9 +9,15 @@ export async function removeEndpoint(
   { db }: { db: Db },
   caller: Caller,
   id: string,
+  commit: Commit,
 ): Promise<DeletedWebhookEndpoint> {
   await findEndpoint(db, caller, id)
-  const { numDeletedRows } = await db.deleteFrom('webhook_endpoints').where('id', '=', id).executeTakeFirst()
-  if (numDeletedRows === 0n) throw endpointNotFound(id)
-  return { id, object: 'webhook_endpoint', deleted: true }
+  return commit.statement(async (connection) => {
+    const { numDeletedRows } = await connection
+      .deleteFrom('webhook_endpoints')
+      .where('id', '=', id)
+      .executeTakeFirst()
+    if (numDeletedRows === 0n) throw endpointNotFound(id)
+    return { id, object: 'webhook_endpoint', deleted: true }
+  })
 }

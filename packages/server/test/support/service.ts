@@ -17,6 +17,8 @@ export type Service = {
   url: string
   /** A read,write key of the organisation `default`. */
   key: string
+  /** Makes the first account. */
+  firstLink: string
   dataDir: string
   database: Database
   makeKey(options?: {
@@ -53,10 +55,11 @@ export async function startService({ env = {}, logTo, ...given }: Options = {}):
   const log = logTo ? pino({ level: 'trace' }, logTo) : pino({ level: process.env.TEST_LOG ?? 'silent' })
   let app: App = await startApp(config, log, overrides)
   const database = openDatabase({ connectionString: databaseUrl }, { maxConnections: 4 })
-  if (!app.firstKey) throw new Error('a fresh service makes a first key')
+  if (!app.firstKey || !app.firstLink) throw new Error('a fresh service makes a first key and a first link')
   const service: Service = {
     url: app.addresses.baseUrl,
     key: app.firstKey.key,
+    firstLink: app.firstLink,
     dataDir,
     database,
     async makeKey({ organisation = 'default', permissions, mode = 'live' } = {}) {
@@ -73,6 +76,7 @@ export async function startService({ env = {}, logTo, ...given }: Options = {}):
       await app.close()
       app = await startApp(config, log, overrides)
       service.url = app.addresses.baseUrl
+      service.firstLink = app.firstLink ?? ''
     },
     async close() {
       await app.close()
