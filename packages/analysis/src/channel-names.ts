@@ -172,12 +172,14 @@ function count(names: string[]): Map<string, number> {
 export function uniqueNames(names: string[], keys: string[]): string[] {
   const order = names.map((_, index) => index).sort((a, b) => ((keys[a] ?? '') < (keys[b] ?? '') ? -1 : 1))
   const taken = new Set<string>()
+  const next = new Map<string, number>()
   const result = [...names]
   for (const index of order) {
     const base = names[index] ?? ''
     let name = base
-    for (let number = 2; taken.has(name); number++)
-      name = `${base.includes('/') ? base : `${base}/${base}`}_${number}`
+    let number = next.get(base) ?? 2
+    for (; taken.has(name); number++) name = `${base.includes('/') ? base : `${base}/${base}`}_${number}`
+    next.set(base, number)
     taken.add(name)
     result[index] = name
   }

@@ -4,12 +4,11 @@ import { thresholds } from './thresholds.ts'
 import { ms, seconds } from './timing-checks.ts'
 
 /** What the clock of a sensor means for whoever uses its stamps. */
-export function checkClock(topic: string, model: ClockModel): FoundIssue[] {
+export function checkClock(model: ClockModel): FoundIssue[] {
   switch (model.kind) {
     case 'unset':
       return [
         issue('timestamp_invalid', {
-          topic,
           detail: 'the stamps in the messages are not set',
           count: model.pairs,
         }),
@@ -17,7 +16,6 @@ export function checkClock(topic: string, model: ClockModel): FoundIssue[] {
     case 'frozen':
       return [
         issue('stamp_frozen', {
-          topic,
           detail: 'the stamp in the messages stays the same',
           count: model.pairs,
         }),
@@ -25,7 +23,6 @@ export function checkClock(topic: string, model: ClockModel): FoundIssue[] {
     case 'simulated':
       return [
         issue('clock_simulated', {
-          topic,
           detail: `stamps are ${seconds(model.offsetNs)} away from the time of recording: a simulation, or counted from boot`,
           value: model.offsetNs,
         }),
@@ -33,33 +30,26 @@ export function checkClock(topic: string, model: ClockModel): FoundIssue[] {
     case 'gps':
     case 'offset':
     case 'synchronised':
-      return [
-        ...offset(topic, model),
-        ...drift(topic, model),
-        ...jumps(topic, model),
-        ...future(topic, model),
-      ]
+      return [...offset(model), ...drift(model), ...jumps(model), ...future(model)]
     default:
       throw new Error(`unknown clock ${JSON.stringify(model.kind satisfies never)}`)
   }
 }
 
-function offset(topic: string, { kind, offsetNs, envelopeOffsetNs, pairs }: ClockModel): FoundIssue[] {
+function offset({ kind, offsetNs, envelopeOffsetNs, pairs }: ClockModel): FoundIssue[] {
   const gps = kind === 'gps' ? '; that is the distance of GPS or TAI from UTC' : ''
   return [
     issue('clock_offset_estimated', {
-      topic,
       detail: `the stamps are ${signed(envelopeOffsetNs)} from the recorder's clock by the lower envelope, ${signed(offsetNs)} by the median, from ${pairs} messages; up to the least transport delay${gps}`,
       value: envelopeOffsetNs,
     }),
   ]
 }
 
-function drift(topic: string, { driftPpm }: ClockModel): FoundIssue[] {
+function drift({ driftPpm }: ClockModel): FoundIssue[] {
   if (driftPpm === null || Math.abs(driftPpm) < thresholds.clock.driftWarnPpm) return []
   return [
     issue('clock_drift', {
-      topic,
       detail: `the sensor's clock runs ${driftPpm > 0 ? 'fast' : 'slow'} by ${Math.abs(driftPpm).toFixed(1)} ppm`,
       value: driftPpm,
       threshold: thresholds.clock.driftWarnPpm,
@@ -67,12 +57,11 @@ function drift(topic: string, { driftPpm }: ClockModel): FoundIssue[] {
   ]
 }
 
-function jumps(topic: string, { jumps: found }: ClockModel): FoundIssue[] {
+function jumps({ jumps: found }: ClockModel): FoundIssue[] {
   const [first] = found
   if (!first) return []
   return [
     issue('clock_jump', {
-      topic,
       detail: `the sensor's clock jumps by ${signed(first.ns)} (${found.length} times in all)`,
       t: first.t,
       count: found.length,
@@ -81,12 +70,11 @@ function jumps(topic: string, { jumps: found }: ClockModel): FoundIssue[] {
   ]
 }
 
-function future(topic: string, { kind, future: found }: ClockModel): FoundIssue[] {
+function future({ kind, future: found }: ClockModel): FoundIssue[] {
   // GPS seconds are ahead by definition.
   if (found.count === 0 || kind === 'gps') return []
   return [
     issue('stamp_in_future', {
-      topic,
       detail: `${found.count} messages were stamped later than they were recorded, by up to ${ms(found.worstNs)}`,
       t: found.t,
       count: found.count,

@@ -4,6 +4,7 @@ import { type ChannelClock, openChannelTimes } from './channel-stats.ts'
 import { openTransformTree, type TransformTree } from './content-transforms.ts'
 import { type Contents, openBudget, openContents } from './contents.ts'
 import { type KeptTimes, openKeptTimes } from './kept-times.ts'
+import { cleanLine } from './text.ts'
 
 // Listens to a reader and keeps what the checks need, in memory that does not grow with the file.
 
@@ -20,6 +21,7 @@ export type Collection = {
 }
 
 const MAX_MARKERS = 20_000
+const MAX_LABEL_CHARACTERS = 200
 const MAX_FINDINGS = 1_000
 
 export function openCollection(onProgress: (fraction: number) => void): Collection {
@@ -45,7 +47,7 @@ export function openCollection(onProgress: (fraction: number) => void): Collecti
     },
     content: (channel, t, payload) => channels[channel]?.contents.see(t, payload),
     marker(t, label) {
-      if (markers.length < MAX_MARKERS) markers.push({ t, label })
+      if (markers.length < MAX_MARKERS) markers.push({ t, label: cleanLine(label, MAX_LABEL_CHARACTERS) })
     },
     finding(finding) {
       if (findings.length < MAX_FINDINGS) findings.push(finding)

@@ -15,7 +15,7 @@ const MIN_PICTURES = 3
 export type CameraCheck = ContentCheck & { seeBytes(t: number, payload: Uint8Array): void }
 
 /** A camera that repeats itself, or shows black (where the picture is not compressed). */
-export function openCameraCheck(topic: string): CameraCheck {
+export function openCameraCheck(): CameraCheck {
   let run = { digest: -1, count: 0, t: 0, endT: 0 }
   let longest = run
   let [pictures, black, firstBlack]: [number, number, number | undefined] = [0, 0, undefined]
@@ -35,21 +35,21 @@ export function openCameraCheck(topic: string): CameraCheck {
       firstBlack ??= t
     },
     finish() {
-      return [...frozen(topic, longest), ...blackIssue(topic, pictures, black, firstBlack)]
+      return [...frozen(longest), ...blackIssue(pictures, black, firstBlack)]
     },
   }
 }
 
-function frozen(topic: string, { count, t, endT }: { count: number; t: number; endT: number }): FoundIssue[] {
+function frozen({ count, t, endT }: { count: number; t: number; endT: number }): FoundIssue[] {
   if (count < FROZEN_PICTURES || endT - t < FROZEN_NS) return []
   const detail = `the same picture ${count} times in a row, for ${seconds(endT - t)}, among those that were looked at`
-  return [issue('camera_frozen', { topic, detail, t, count, value: endT - t, threshold: FROZEN_NS })]
+  return [issue('camera_frozen', { detail, t, count, value: endT - t, threshold: FROZEN_NS })]
 }
 
-function blackIssue(topic: string, pictures: number, black: number, t: number | undefined): FoundIssue[] {
+function blackIssue(pictures: number, black: number, t: number | undefined): FoundIssue[] {
   if (pictures < MIN_PICTURES || black < pictures * BLACK_SHARE) return []
   const detail = `${black} of ${pictures} pictures that were looked at are black`
-  return [issue('camera_black', { topic, detail, t, count: black })]
+  return [issue('camera_black', { detail, t, count: black })]
 }
 
 const eightBit = /^(rgb8|bgr8|rgba8|bgra8|mono8|8UC[1-4])$/

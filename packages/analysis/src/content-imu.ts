@@ -12,7 +12,7 @@ const SATURATED_SAMPLES = 5
 const SATURATION_FLOOR = { linear_acceleration: 15, angular_velocity: 3 }
 
 /** Scale and saturation of an inertial sensor. */
-export function openImuCheck(topic: string): ContentCheck {
+export function openImuCheck(): ContentCheck {
   const norms: number[] = []
   const extremes = { linear_acceleration: openExtreme(), angular_velocity: openExtreme() }
   return {
@@ -25,22 +25,21 @@ export function openImuCheck(topic: string): ContentCheck {
     },
     finish() {
       return [
-        ...checkScale(topic, norms),
+        ...checkScale(norms),
         ...(['linear_acceleration', 'angular_velocity'] as const)
-          .flatMap((name) => extremes[name].issue(topic, name, SATURATION_FLOOR[name]))
+          .flatMap((name) => extremes[name].issue(name, SATURATION_FLOOR[name]))
           .slice(0, 1),
       ]
     },
   }
 }
 
-function checkScale(topic: string, norms: number[]): FoundIssue[] {
+function checkScale(norms: number[]): FoundIssue[] {
   const middle = median(norms)
   if (norms.length < MIN_SAMPLES || !Number.isFinite(middle) || middle === 0) return []
   if (middle >= PLAUSIBLE[0] && middle <= PLAUSIBLE[1]) return []
   return [
     issue('imu_scale', {
-      topic,
       detail: `the acceleration is ${middle.toFixed(3)} by the median of ${norms.length} messages, about ${GRAVITY} m/s² was expected`,
       value: middle,
       threshold: GRAVITY,
@@ -56,11 +55,10 @@ function openExtreme() {
       if (value > largest) [largest, count, first] = [value, 0, t]
       count++
     },
-    issue(topic: string, name: string, floor: number): FoundIssue[] {
+    issue(name: string, floor: number): FoundIssue[] {
       if (largest < floor || count < SATURATED_SAMPLES) return []
       return [
         issue('imu_saturated', {
-          topic,
           detail: `${name} is at exactly ${largest.toFixed(3)}, its largest value, ${count} times`,
           t: first,
           count,

@@ -6,7 +6,7 @@ import { numberAt, textAt } from './values.ts'
 const errorLevels = new Set([8, 16, 40, 50])
 
 /** Errors in the log of the robot. */
-export function openLogCheck(topic: string): ContentCheck {
+export function openLogCheck(): ContentCheck {
   let [seen, errors, first, text]: [number, number, number | undefined, string] = [0, 0, undefined, '']
   return {
     see(t, message) {
@@ -19,7 +19,7 @@ export function openLogCheck(topic: string): ContentCheck {
     finish() {
       if (errors === 0) return []
       const detail = `${errors} of ${seen} log messages that were looked at are errors; the first: ${JSON.stringify(text.slice(0, 160))}`
-      return [issue('log_errors', { topic, detail, t: first, count: errors })]
+      return [issue('log_errors', { detail, t: first, count: errors })]
     },
   }
 }

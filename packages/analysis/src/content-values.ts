@@ -6,7 +6,7 @@ const MAX_DEPTH = 6
 const unknownByConvention = /covariance/i
 
 /** Values that are not numbers, or infinite. */
-export function openFiniteCheck(topic: string): ContentCheck {
+export function openFiniteCheck(): ContentCheck {
   let [seen, bad, first, where]: [number, number, number | undefined, string] = [0, 0, undefined, '']
   return {
     see(t, message) {
@@ -20,7 +20,7 @@ export function openFiniteCheck(topic: string): ContentCheck {
     finish() {
       if (bad === 0) return []
       const detail = `${bad} of ${seen} messages that were looked at have values that are no numbers, for example in ${where}`
-      return [issue('values_not_finite', { topic, detail, t: first, count: bad })]
+      return [issue('values_not_finite', { detail, t: first, count: bad })]
     },
   }
 }

@@ -51,7 +51,7 @@ export function openContents(
   tree: TransformTree,
 ): Contents {
   const readStamp: ReadStamp | undefined = stampReader(info)
-  const camera = kind === 'camera' || kind === 'depth' ? openCameraCheck(info.topic) : undefined
+  const camera = kind === 'camera' || kind === 'depth' ? openCameraCheck() : undefined
   let pairs: Pair[] = []
   let every = 1
   let seen = 0
@@ -83,38 +83,35 @@ export function openContents(
     },
     pairs: () => pairs,
     async issues() {
-      const checks = checksFor(info.topic, kind, tree)
+      const checks = checksFor(kind, tree)
       const decode = samples.length > 0 && (checks.length > 0 || camera) ? await openDecoder(info) : undefined
-      const undecodable = decode
-        ? decodeAll(info.topic, decode, samples, [...checks, ...(camera ? [camera] : [])])
-        : []
+      const undecodable = decode ? decodeAll(decode, samples, [...checks, ...(camera ? [camera] : [])]) : []
       return [...undecodable, ...checks.flatMap((check) => check.finish()), ...(camera?.finish() ?? [])]
     },
   }
 }
 
-function checksFor(topic: string, kind: Kind, tree: TransformTree): ContentCheck[] {
+function checksFor(kind: Kind, tree: TransformTree): ContentCheck[] {
   switch (kind) {
     case 'imu':
-      return [openImuCheck(topic), openFiniteCheck(topic)]
+      return [openImuCheck(), openFiniteCheck()]
     case 'gps':
     case 'joints':
     case 'pose':
     case 'odometry':
     case 'wrench':
     case 'command':
-      return [openFiniteCheck(topic)]
+      return [openFiniteCheck()]
     case 'transforms':
       return [tree.check()]
     case 'log':
-      return [openLogCheck(topic)]
+      return [openLogCheck()]
     default:
       return []
   }
 }
 
 function decodeAll(
-  topic: string,
   decode: Decode,
   samples: { t: number; payload: Uint8Array }[],
   checks: ContentCheck[],
@@ -133,7 +130,6 @@ function decodeAll(
   if (failed === 0) return []
   return [
     issue('messages_undecodable', {
-      topic,
       severity: failed === samples.length ? 'error' : 'warning',
       detail: `${failed} of ${samples.length} messages that were looked at do not fit their definition (${reason})`,
       t: firstT,

@@ -215,8 +215,10 @@ export type IssueCode = keyof typeof issueCodes
 export type FoundIssue = {
   code: IssueCode
   severity: Severity
-  /** Topic of the channel; empty for the recording as a whole. */
-  topic: string
+  /** Number of the channel, as the collection counts them; none for the recording as a whole. */
+  channel?: number | undefined
+  /** Of a channel that is not in the recording. */
+  missing?: string | undefined
   detail: string
   t?: number | undefined
   count?: number | undefined
@@ -224,19 +226,8 @@ export type FoundIssue = {
   threshold?: number | undefined
 }
 
-type Details = Omit<FoundIssue, 'code' | 'severity' | 'topic'> & { topic?: string; severity?: Severity }
+type Details = Omit<FoundIssue, 'code' | 'severity'> & { severity?: Severity }
 
-export function issue(code: IssueCode, { topic = '', severity, ...details }: Details): FoundIssue {
-  return { code, severity: severity ?? issueCodes[code].severity, topic, ...details }
-}
-
-const rank: Record<Severity, number> = { error: 0, warning: 1, info: 2 }
-
-/** Worst first; then the recording before its channels, then by topic and code, so that the order is always the same. */
-export function worstFirst(a: FoundIssue, b: FoundIssue): number {
-  return rank[a.severity] - rank[b.severity] || compare(a.topic, b.topic) || compare(a.code, b.code)
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
+export function issue(code: IssueCode, { severity, ...details }: Details): FoundIssue {
+  return { code, severity: severity ?? issueCodes[code].severity, ...details }
 }

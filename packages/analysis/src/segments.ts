@@ -10,8 +10,15 @@ export type Cut = { start: number; end: number; why: CutReason; label: string }
 
 type Marker = { t: number; label: string }
 
-export function cutSegments(range: Range, markers: Marker[], silences: Range[], windowNs: number): Cut[] {
-  const { minNs, max } = thresholds.segment
+export function cutSegments(
+  range: Range,
+  markers: Marker[],
+  silences: Range[],
+  windowNs: number,
+  channelCount = 1,
+): Cut[] {
+  const { minNs, max: most, maxCells } = thresholds.segment
+  const max = Math.max(1, Math.min(most, Math.floor(maxCells / Math.max(1, channelCount))))
   const inside = markers.filter(({ t }) => t > range.start + minNs && t < range.end - minNs)
   const cuts =
     inside.length > 0

@@ -3,6 +3,8 @@ const S = 1e9
 
 /** Every number that a check compares with, in one place. Times in nanoseconds. */
 export const thresholds = {
+  /** Recordings up to this size are read and verified as a whole; of larger ones index and samples. */
+  wholeBytes: 64 * 2 ** 20,
   /** A channel needs so many messages before its rate is judged. */
   minMessagesForRate: 10,
   /** Rate below which a channel is not taken for periodic: events, parameters, maps. */
@@ -34,6 +36,8 @@ export const thresholds = {
   jumpConfirmations: 10,
   /** 2000-01-01: a Unix time before this is none. */
   earliestUnixNs: 946684800n * 1_000_000_000n,
+  /** 2200-01-01: and behind this neither. */
+  latestUnixNs: 7258118400n * 1_000_000_000n,
   clock: {
     minPairs: 20,
     windows: 64,
@@ -55,6 +59,10 @@ export const thresholds = {
     silenceNs: 5 * S,
     minNs: 1 * S,
     max: 20_000,
+    /** Segments times channels. */
+    maxCells: 2_000_000,
   },
   timelineBins: 2_000,
+  /** Bins times channels. */
+  timelineCells: 8_000_000,
 } as const

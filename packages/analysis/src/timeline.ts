@@ -7,7 +7,8 @@ export type Timeline = { binNs: number; bins: Uint32Array[] }
 
 export function makeTimeline(kept: KeptTimes, channelCount: number, { start, end }: Range): Timeline {
   const spanNs = end - start
-  const count = spanNs > 0 ? thresholds.timelineBins : 1
+  const most = Math.floor(thresholds.timelineCells / Math.max(1, channelCount))
+  const count = spanNs > 0 ? Math.max(1, Math.min(thresholds.timelineBins, most)) : 1
   const binNs = spanNs > 0 ? spanNs / count : 0
   const bins = Array.from({ length: channelCount }, (_, channel) => {
     const { times, weight } = kept.of(channel)

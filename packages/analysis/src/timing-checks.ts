@@ -7,7 +7,6 @@ import { thresholds } from './thresholds.ts'
 // What the times of the channels say. Only from times of recording: gaps and rates, never "so many frames lost".
 
 export type TimedChannel = {
-  topic: string
   kind: Kind
   encoding: string
   times: ChannelTimes
@@ -20,10 +19,10 @@ export type TimedChannel = {
 const sporadic = new Set<Kind>(['log', 'event', 'map', 'command'])
 
 export function checkChannelTimes(channel: TimedChannel, range: Range, stalls: Range[]): FoundIssue[] {
-  const { topic, times, latched, timesComputed } = channel
+  const { times, latched, timesComputed } = channel
   if (times.count === 0)
-    return [issue('channel_empty', { topic, detail: 'announced, but without a single message' })]
-  const found = [...checkOrder(channel), ...checkOutliers(topic, times), ...checkJumps(topic, times)]
+    return [issue('channel_empty', { detail: 'announced, but without a single message' })]
+  const found = [...checkOrder(channel), ...checkOutliers(times), ...checkJumps(times)]
   if (latched || timesComputed || sporadic.has(channel.kind)) return found
   return [...found, ...checkGaps(channel, stalls), ...checkRate(channel), ...checkEdges(channel, range)]
 }
@@ -37,17 +36,12 @@ export function isPeriodic({ times }: Pick<TimedChannel, 'times'>): boolean {
 /** Sentences of one fix share its time. */
 const sharesTimes = new Set(['nmea', 'gpx'])
 
-function checkOrder({
-  topic,
-  encoding,
-  times: { count, outOfOrder, duplicates },
-}: TimedChannel): FoundIssue[] {
+function checkOrder({ encoding, times: { count, outOfOrder, duplicates } }: TimedChannel): FoundIssue[] {
   const found: FoundIssue[] = []
   if (outOfOrder.count > 0) {
     const share = outOfOrder.count / count
     found.push(
       issue('out_of_order', {
-        topic,
         severity: share > thresholds.outOfOrderErrorShare ? 'error' : 'warning',
         detail: `${outOfOrder.count} of ${count} messages are earlier than one before them, by up to ${ms(outOfOrder.worstNs)}`,
         t: outOfOrder.t,
@@ -59,7 +53,6 @@ function checkOrder({
   if (duplicates.count > count * thresholds.duplicateShare && !sharesTimes.has(encoding)) {
     found.push(
       issue('duplicate_timestamps', {
-        topic,
         detail: `${duplicates.count} of ${count} messages have the time of the message before them`,
         t: duplicates.t,
         count: duplicates.count,
@@ -69,23 +62,21 @@ function checkOrder({
   return found
 }
 
-function checkOutliers(topic: string, { count, outliers }: ChannelTimes): FoundIssue[] {
+function checkOutliers({ count, outliers }: ChannelTimes): FoundIssue[] {
   if (outliers.count === 0) return []
   return [
     issue('timestamp_invalid', {
-      topic,
       detail: `${outliers.count} of ${count} messages have a time more than 10 days away from their neighbours; they were left out`,
       count: outliers.count,
     }),
   ]
 }
 
-function checkJumps(topic: string, { jumps }: ChannelTimes): FoundIssue[] {
+function checkJumps({ jumps }: ChannelTimes): FoundIssue[] {
   const [first] = jumps
   if (!first) return []
   return [
     issue('clock_jump', {
-      topic,
       detail: `the times of recording jump by ${seconds(first.ns)} (${jumps.length} times in all)`,
       count: jumps.length,
       value: first.ns,
@@ -94,7 +85,7 @@ function checkJumps(topic: string, { jumps }: ChannelTimes): FoundIssue[] {
 }
 
 function checkGaps(channel: TimedChannel, stalls: Range[]): FoundIssue[] {
-  const { topic, times } = channel
+  const { times } = channel
   if (!isPeriodic(channel) || times.medianNs === undefined) return []
   const limit = Math.max(thresholds.gapPeriods * times.medianNs, thresholds.gapMinNs)
   // Where everything was silent, the recorder is at fault and not each sensor.
@@ -106,7 +97,6 @@ function checkGaps(channel: TimedChannel, stalls: Range[]): FoundIssue[] {
   if (!longest) return []
   return [
     issue('message_gap', {
-      topic,
       severity: longest.ns > thresholds.gapErrorNs ? 'error' : 'warning',
       detail: `silent for ${seconds(longest.ns)}, ${Math.round(longest.ns / times.medianNs)} periods of ${ms(times.medianNs)}; ${own.length} such gaps`,
       t: longest.t,
@@ -118,7 +108,7 @@ function checkGaps(channel: TimedChannel, stalls: Range[]): FoundIssue[] {
 }
 
 function checkRate(channel: TimedChannel): FoundIssue[] {
-  const { topic, times, declaredRateHz } = channel
+  const { times, declaredRateHz } = channel
   if (
     declaredRateHz === undefined ||
     times.medianNs === undefined ||
@@ -130,7 +120,6 @@ function checkRate(channel: TimedChannel): FoundIssue[] {
   if (deviation <= thresholds.rateDeviation) return []
   return [
     issue('rate_deviation', {
-      topic,
       severity: deviation > thresholds.rateDeviationError ? 'error' : 'warning',
       detail: `runs at ${rateHz.toFixed(2)} Hz, ${declaredRateHz.toFixed(2)} Hz was expected`,
       value: rateHz,
@@ -140,7 +129,7 @@ function checkRate(channel: TimedChannel): FoundIssue[] {
 }
 
 function checkEdges(channel: TimedChannel, range: Range): FoundIssue[] {
-  const { topic, times } = channel
+  const { times } = channel
   if (!isPeriodic(channel)) return []
   const limit = Math.max(
     thresholds.edgeMinNs,
@@ -152,7 +141,6 @@ function checkEdges(channel: TimedChannel, range: Range): FoundIssue[] {
   if (late > limit) {
     found.push(
       issue('late_start', {
-        topic,
         detail: `begins ${seconds(late)} after the recording`,
         t: times.first,
         value: late,
@@ -163,7 +151,6 @@ function checkEdges(channel: TimedChannel, range: Range): FoundIssue[] {
   if (early > limit) {
     found.push(
       issue('early_end', {
-        topic,
         detail: `ends ${seconds(early)} before the recording`,
         t: times.last,
         value: early,

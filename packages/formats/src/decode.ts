@@ -1,3 +1,4 @@
+import { isBounded } from './definition-bounds.ts'
 import type { ChannelInfo } from './recording.ts'
 
 // Whole messages, for the few whose values are looked at. Loaded only when a channel needs it.
@@ -23,20 +24,24 @@ export async function openDecoder({
   return undefined
 }
 
-async function ros1(text: string): Promise<Decode> {
+async function ros1(text: string): Promise<Decode | undefined> {
   const [{ parse }, { MessageReader }] = await Promise.all([
     import('@foxglove/rosmsg'),
     import('@foxglove/rosmsg-serialization'),
   ])
-  const reader = new MessageReader(parse(text))
+  const definitions = parse(text)
+  if (!isBounded(definitions)) return undefined
+  const reader = new MessageReader(definitions)
   return (payload) => reader.readMessage(payload)
 }
 
-async function ros2(text: string): Promise<Decode> {
+async function ros2(text: string): Promise<Decode | undefined> {
   const [{ parse }, { MessageReader }] = await Promise.all([
     import('@foxglove/rosmsg'),
     import('@foxglove/rosmsg2-serialization'),
   ])
-  const reader = new MessageReader(parse(text, { ros2: true }))
+  const definitions = parse(text, { ros2: true })
+  if (!isBounded(definitions)) return undefined
+  const reader = new MessageReader(definitions)
   return (payload) => reader.readMessage(payload)
 }

@@ -70,7 +70,7 @@ function channelOf(topics: Topics, { id, topic }: MessageRow, notes: Notes): num
   const channel = topic === undefined ? undefined : topics.get(topic)
   if (channel !== undefined && channel >= 0) return channel
   const why = channel === undefined ? 'which the file does not name' : 'one of too many topics'
-  const detail = () => `messages of topic ${topic}, ${why}, are not told, the first has id ${id}`
+  const detail = () => `messages of topic ${topic ?? '(none)'}, ${why}, are not told, the first has id ${id}`
   notes.add({ code: 'messages_undecodable', kind: channel === undefined ? 'unknown' : 'too many', detail })
   return undefined
 }

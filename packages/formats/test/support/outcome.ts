@@ -20,6 +20,8 @@ export function detailOf({ findings }: Collected, code: StructuralCode): string 
 
 /** As a golden file holds it: without how it was read. */
 export function toJson({ originNs, timebase, channels, markers, findings }: Collected): unknown {
-  const told = { originNs: originNs?.toString(), timebase, channels, markers, findings }
-  return JSON.parse(JSON.stringify(told))
+  const told = { originNs, timebase, channels, markers, findings }
+  return JSON.parse(
+    JSON.stringify(told, (_key, value) => (typeof value === 'bigint' ? value.toString() : value)),
+  )
 }

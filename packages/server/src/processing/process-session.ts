@@ -1,10 +1,10 @@
-import type { Analysis } from '@tapedeck/analysis'
+import type { Analysis, IssueCode } from '@tapedeck/analysis'
 import type { Db } from '../db/database.ts'
 import { expectationOf } from '../devices/expected.ts'
 import { chosenOutcome } from '../sandbox/chosen-outcome.ts'
 import { partsOf } from '../sessions/session.ts'
 import type { Announcer } from '../webhooks/plan.ts'
-import { type ScanLimits, scan } from './scan.ts'
+import { ScanLimit, type ScanLimits, scan } from './scan.ts'
 import { PROCESSOR_VERSION, type Processor, writeResult } from './write-result.ts'
 
 type Deps = { db: Db; root: string; announcer: Announcer; segmentS: number; limits: ScanLimits }
@@ -40,7 +40,9 @@ export async function processSession(deps: Deps, sessionId: string, signal: Abor
     )
     await finish(deps, sessionId, analysis, expected.calibrationVersion)
   } catch (error) {
-    if (!progress.isGone()) throw error
+    if (progress.isGone()) return
+    if (!(error instanceof ScanLimit)) throw error
+    await finish(deps, sessionId, nothing('processing_limit', error.message), null)
   } finally {
     await progress.stop()
   }
@@ -48,7 +50,12 @@ export async function processSession(deps: Deps, sessionId: string, signal: Abor
 
 /** The last try is over: the session ends with an issue that says so, and the queue goes on. */
 export async function giveUpSession(deps: Deps, sessionId: string): Promise<void> {
-  const nothing: Analysis = {
+  const detail = 'processing ended without a result at every try; the recording is kept as it was uploaded'
+  await finish(deps, sessionId, nothing('processing_crashed', detail), null)
+}
+
+function nothing(code: IssueCode, detail: string): Analysis {
+  return {
     format: undefined,
     readable: false,
     absolute: false,
@@ -57,16 +64,8 @@ export async function giveUpSession(deps: Deps, sessionId: string): Promise<void
     channels: [],
     segments: [],
     timeline: { startNs: 0n, binNs: 0, rows: [] },
-    issues: [
-      {
-        code: 'processing_crashed',
-        severity: 'error',
-        channel: '',
-        detail: 'processing ended without a result at every try; the recording is kept as it was uploaded',
-      },
-    ],
+    issues: [{ code, severity: 'error', channel: '', detail }],
   }
-  await finish(deps, sessionId, nothing, null)
 }
 
 async function finish(

@@ -5,8 +5,13 @@ import { join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
 import type { ScanReply, ScanRequest } from './scan-messages.ts'
 
-// Runs a scan in a process with a cap on its memory and its time. A scan that dies or is killed is a fault of ours,
-// told by an error: the job is tried again, and given up after the last try.
+// Runs a scan in a process with a cap on its memory and its time. A scan that goes beyond them says something about the
+// recording, and is a `ScanLimit`. One that dies otherwise is a fault of ours, told by any other error: the job is tried
+// again, and given up after the last try.
+
+export class ScanLimit extends Error {
+  override name = 'ScanLimit'
+}
 
 export type ScanLimits = { memoryBytes: number; timeMs: number }
 
@@ -24,7 +29,7 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
   const child = fork(new URL('./scan-child.ts', import.meta.url), {
     execArgv: [`--max-old-space-size=${heapMb}`, '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // Nothing of ours: no secrets, no proxies, no options.
     env: {},
   })
@@ -42,14 +47,14 @@ function outcome(
   { limits, signal, onProgress }: Options,
 ): Promise<Analysis> {
   return new Promise((resolve, reject) => {
+    const lastWords = listen(child)
     const late = setTimeout(
-      () => reject(new Error(`the scan took longer than ${limits.timeMs} ms`)),
+      () => reject(new ScanLimit(`reading took longer than ${limits.timeMs / 1000} s`)),
       limits.timeMs,
     )
+    const tooLarge = `reading took more than ${limits.memoryBytes / 2 ** 20} MiB of memory`
     const watch = setInterval(async () => {
-      const bytes = await residentBytes(child.pid)
-      if (bytes > limits.memoryBytes)
-        reject(new Error(`the scan took ${bytes} bytes of memory, more than ${limits.memoryBytes}`))
+      if ((await residentBytes(child.pid)) > limits.memoryBytes) reject(new ScanLimit(tooLarge))
     }, WATCH_EVERY_MS)
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)
@@ -65,12 +70,27 @@ function outcome(
       else reject(new Error(reply.message))
     })
     child.on('error', reject)
-    child.on('exit', (code, killed) => {
+    // When all that it wrote has arrived.
+    child.on('close', (code, killed) => {
       end()
-      reject(new Error(`the scan ended with ${killed ?? code} and no result`))
+      const words = lastWords()
+      if (HEAP_IS_FULL.test(words)) reject(new ScanLimit(tooLarge))
+      else reject(new Error(`the scan ended with ${killed ?? code} and no result: ${words}`))
     })
     child.send(request)
   })
+}
+
+const HEAP_IS_FULL = /JavaScript heap out of memory/
+const LAST_WORDS_CHARACTERS = 4096
+
+/** What the process wrote to stderr last: V8 says there why it gives up. */
+function listen(child: ChildProcess): () => string {
+  let words = ''
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    words = (words + text).slice(-LAST_WORDS_CHARACTERS)
+  })
+  return () => words
 }
 
 /** Linux tells; elsewhere the heap's own limit has to do. */
