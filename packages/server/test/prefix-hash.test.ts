@@ -16,7 +16,7 @@ function makeFile(count: number) {
       reads.push(object)
       const found = objects.get(object)
       if (!found) throw new Error(`${object} is gone`)
-      return found.subarray(offset, offset + length)
+      return new Uint8Array(found.subarray(offset, offset + length))
     },
   })
   const parts: HashedPart[] = bytes.map((part, index) => ({

@@ -12,7 +12,7 @@ export type IncomingPart = {
 
 export type ToThread =
   | { type: 'begin'; upload: number; part: IncomingPart }
-  | { type: 'bytes'; upload: number; chunks: Uint8Array[] }
+  | { type: 'bytes'; upload: number; chunks: Uint8Array<ArrayBuffer>[] }
   | { type: 'end'; upload: number }
   /** The client is gone or was refused. */
   | { type: 'abort'; upload: number }

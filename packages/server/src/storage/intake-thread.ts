@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { openDisk } from './disk.ts'
 import type { Fault, FromThread, IncomingPart, ToThread } from './intake-messages.ts'
 import { openPrefixHashes, type Tee } from './prefix-hash.ts'
+import { release } from './release.ts'
 import { type PartWriter, StorageUnavailable } from './storage.ts'
 
 // Hashes and writes the bytes of parts, so that the thread that answers requests does neither.
@@ -63,7 +64,7 @@ function begin(id: number, part: IncomingPart): void {
   })
 }
 
-function take(id: number, chunks: Uint8Array[]): void {
+function take(id: number, chunks: Uint8Array<ArrayBuffer>[]): void {
   const upload = uploads.get(id)
   if (!upload) return
   let bytes = 0
@@ -74,6 +75,7 @@ function take(id: number, chunks: Uint8Array[]): void {
   }
   step(id, async () => {
     await upload.writer?.write(chunks)
+    for (const chunk of chunks) release(chunk)
     post({ type: 'taken', upload: id, bytes })
   })
 }

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { release } from './release.ts'
 import type { Storage } from './storage.ts'
 
 // The SHA-256 of a whole file, computed along the contiguous prefix of its parts while they arrive, so that
@@ -140,5 +141,6 @@ async function readInto(storage: Pick<Storage, 'read'>, hash: Hash, part: Hashed
     // If hashing threw, nobody would await this one.
     next?.catch(() => {})
     hash.update(bytes)
+    release(bytes)
   }
 }

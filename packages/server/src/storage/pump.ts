@@ -9,7 +9,7 @@ const MAX_IN_FLIGHT_BYTES = 2 * 2 ** 20
 const BATCH_BYTES = 256 * 2 ** 10
 
 type PumpEvents = {
-  send(chunks: Uint8Array[], transfer: ArrayBuffer[]): void
+  send(chunks: Uint8Array<ArrayBuffer>[], transfer: ArrayBuffer[]): void
   end(): void
   fail(error: Error): void
 }

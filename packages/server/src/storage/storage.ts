@@ -12,7 +12,7 @@ export type PartWriter = {
 /** Where recordings are kept. Every backend passes the same suite. */
 export type Storage = {
   openPart(sessionId: string, number: number, bytes: number): Promise<PartWriter>
-  /** Exactly `length` bytes, or an error. */
+  /** Exactly `length` bytes, the caller's own, or an error. */
   read(object: string, offset: number, length: number): Promise<Uint8Array>
   /** Removing what is not there is a success. */
   remove(objects: string[]): Promise<void>
