@@ -1,6 +1,6 @@
 import { ConnectionError, TapedeckError } from './errors.ts'
 
-const FIRST_PAUSE_MS = 500
+const FIRST_PAUSE_MS = 300
 const LONGEST_PAUSE_MS = 30_000
 
 /** Whether the same request may succeed later. A 4xx stays what it is, but for the two that say so. */

@@ -1,4 +1,4 @@
-import { ConnectionError, errorOf, InvalidRequestError, NotFoundError } from './errors.ts'
+import { ConnectionError, errorOf, InvalidRequestError, NotFoundError, TapedeckError } from './errors.ts'
 import { parseExact, stringifyExact } from './exact-json.ts'
 import { mayPass, pause, pauseMs } from './retry.ts'
 
@@ -140,8 +140,7 @@ export class Transport {
 
   /** What `fetch` throws says little; what is behind it says more. */
   #explain(thrown: unknown): unknown {
-    if (!(thrown instanceof TypeError) && !isSystemError(thrown)) return thrown
-    return connectionError(this.baseUrl, thrown)
+    return thrown instanceof TapedeckError ? thrown : connectionError(this.baseUrl, thrown)
   }
 }
 
@@ -174,10 +173,6 @@ function refusalOf(response: Response, body: string) {
     requestId: response.headers.get('request-id'),
     body,
   }
-}
-
-function isSystemError(thrown: unknown): boolean {
-  return thrown instanceof Error && typeof Reflect.get(thrown, 'code') === 'string'
 }
 
 function startDeadline(ms: number, outer: AbortSignal | undefined) {

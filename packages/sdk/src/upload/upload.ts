@@ -152,8 +152,8 @@ function describe(source: Source, { site, device, notes, filename = source.name 
 }
 
 /**
- * Hashing takes minutes to hours. Before that the service is asked to create the session without its digest: it
- * refuses that, and by what it refuses first we know whether key, permission and all the rest would do.
+ * Hashing takes minutes to hours. Before that the service is asked to create the session with an empty digest: it
+ * refuses that, and by what it refuses first we know that the key may write and that site, name and size will do.
  */
 async function rehearse(
   sessions: Sessions,
@@ -161,7 +161,7 @@ async function rehearse(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await sessions.create(known as CreateSession, { signal })
+    await sessions.create({ ...known, sha256: '' }, { signal })
   } catch (error) {
     if (error instanceof InvalidRequestError && error.param === 'sha256') return
     throw error

@@ -71,8 +71,8 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
       else client.destroy()
       upstream.destroy()
     }
-    const most = typeof fault === 'object' ? { cut: Infinity, reset: Infinity, truncate: Infinity, ...fault } : {}
-    const limit = Math.min(most.cut ?? Infinity, most.reset ?? Infinity)
+    const { cut, reset, truncate } = limitsOf(fault)
+    const limit = Math.min(cut, reset)
     let taken = 0
     const forward = (bytes: Buffer) => {
       const allowed = bytes.subarray(0, Math.max(0, limit - taken))
@@ -82,14 +82,14 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
         client.pause()
         upstream.once('drain', () => client.resume())
       }
-      if (taken >= limit) end((most.reset ?? Infinity) !== Infinity)
+      if (taken >= limit) end(limit === reset)
     }
     let answered = 0
     upstream.on('data', (bytes: Buffer) => {
-      const allowed = bytes.subarray(0, Math.max(0, (most.truncate ?? Infinity) - answered))
+      const allowed = bytes.subarray(0, Math.max(0, truncate - answered))
       answered += bytes.length
       client.write(allowed)
-      if (answered >= (most.truncate ?? Infinity)) client.end(() => end())
+      if (answered >= truncate) client.end(() => end())
     })
     const begin = () => {
       forward(first)
@@ -107,7 +107,7 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
     const length = Number(/^content-length: *(\d+)/im.exec(first.toString('latin1'))?.[1] ?? 0)
     const head = first.indexOf('\r\n\r\n') + 4
     let left = length - (first.length - head)
-    const done = () => client.end(text)
+    const done = () => void client.end(text)
     if (left <= 0) return done()
     client.on('data', (bytes) => {
       left -= bytes.length
@@ -121,6 +121,15 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
     proxy.cutAll()
   })
   return proxy
+}
+
+function limitsOf(fault: Fault) {
+  const none = {
+    cut: Number.POSITIVE_INFINITY,
+    reset: Number.POSITIVE_INFINITY,
+    truncate: Number.POSITIVE_INFINITY,
+  }
+  return typeof fault === 'object' ? { ...none, ...fault } : none
 }
 
 /** An answer as text, closed after it. */
