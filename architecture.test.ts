@@ -11,7 +11,8 @@ const packages: Record<string, string[]> = {
   analysis: ['formats'],
   server: ['contract', 'analysis'],
   console: ['contract', 'analysis', 'sdk'],
-  cli: ['server'],
+  sdk: ['contract'],
+  cli: ['server', 'sdk', 'analysis'],
 }
 
 /** Rooms of the server: folders, and the single files at its top. */

@@ -243,6 +243,11 @@ export const errorCodes = {
     meaning: 'Too many requests in this minute.',
     remedy: 'Wait for `Retry-After` seconds.',
   },
+  too_many_streams: {
+    type: 'rate_limited',
+    meaning: 'The organisation has as many event streams open at this node as it may (20).',
+    remedy: 'Close one that is not used.',
+  },
   internal_error: {
     type: 'api_error',
     meaning: 'A fault of the service.',

@@ -52,3 +52,26 @@ export const ListEvents = Type.Object(
   { additionalProperties: false },
 )
 export type ListEvents = Type.Static<typeof ListEvents>
+
+export const StreamEvents = Type.Object(
+  {
+    type: Type.Optional(
+      Type.String({
+        description: 'Only events of this type, or of several, separated by commas.',
+        pattern: `^(${allEventTypes.join('|')})(,(${allEventTypes.join('|')}))*$`.replaceAll('.', '\\.'),
+        expectation: `must be one or several of ${allEventTypes.join(', ')}, separated by commas`,
+        examples: ['session.processed,session.failed'],
+      }),
+    ),
+    after: Type.Optional(
+      Type.String({
+        description:
+          'Begin after this event instead of now. The header `Last-Event-ID` says the same. Events of the two minutes before it may come once more.',
+        pattern: '^evt_[0-9a-v]{36}$',
+        expectation: 'must be the id of an event',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type StreamEvents = Type.Static<typeof StreamEvents>

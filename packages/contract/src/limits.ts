@@ -30,3 +30,12 @@ export const WEBHOOK_TIMEOUT_MS = 10_000
 export const WEBHOOK_WINDOW_HOURS = 24
 export const WEBHOOK_RESPONSE_BYTES = 2048
 export const SECRET_OVERLAP_HOURS = 24
+/** Open at once at one node. */
+export const MAX_EVENT_STREAMS = 20
+/** A stream is never silent for longer. */
+export const STREAM_HEARTBEAT_S = 15
+
+/** Says for which organisation a signed-in member asks. No page of another origin can send it. */
+export const ORGANISATION_HEADER = 'tapedeck-organisation'
+export const MIN_PASSWORD_CHARACTERS = 10
+export const MAX_PASSWORD_CHARACTERS = 128

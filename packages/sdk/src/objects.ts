@@ -171,9 +171,13 @@ export type Timeline = {
   bin_ns: number
   channels: {
     name: string
-    /** Messages in each bin. */
+    /** Messages in each bin; empty with `packed`. */
     counts: number[]
   }[]
+  /** Bins of each channel. */
+  bin_count: number
+  /** With `counts=packed`: all counts, channel after channel, as 32-bit little-endian integers, raw deflate, base64. */
+  packed?: string
 }
 
 export type Segment = {

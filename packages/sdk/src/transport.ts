@@ -6,8 +6,10 @@ import { mayPass, pause, pauseMs } from './retry.ts'
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 export type TapedeckOptions = {
-  /** `svc_live_…`, or `svc_test_…` for the sandbox. */
-  apiKey: string
+  /** `svc_live_…`, or `svc_test_…` for the sandbox. Not needed where `headers` say who asks. */
+  apiKey?: string
+  /** Sent with every request to the API, but not with parts. */
+  headers?: Record<string, string>
   /** Address of the service, such as `https://tapedeck.example.com`. */
   baseUrl: string
   /** Used for everything that is sent, parts included. */
@@ -39,14 +41,14 @@ export class Transport {
   readonly timeoutMs: number
   /** Given by the user; parts are then sent with it too. */
   readonly ownFetch: Fetch | undefined
-  readonly #apiKey: string
+  readonly #headers: Record<string, string>
   readonly #maxRetries: number
   readonly #fetch: Fetch
 
-  constructor({ apiKey, baseUrl, fetch: ownFetch, maxRetries, timeoutMs }: TapedeckOptions) {
-    if (typeof apiKey !== 'string' || !/^[\u0021-\u007e]+$/.test(apiKey))
+  constructor({ apiKey, headers, baseUrl, fetch: ownFetch, maxRetries, timeoutMs }: TapedeckOptions) {
+    if (apiKey === undefined ? !headers : typeof apiKey !== 'string' || !/^[\u0021-\u007e]+$/.test(apiKey))
       throw wrongOption('apiKey', 'apiKey must be a key such as svc_live_…, without spaces')
-    this.#apiKey = apiKey
+    this.#headers = { ...headers, ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }) }
     this.baseUrl = readBaseUrl(baseUrl)
     this.#maxRetries = readCount('maxRetries', maxRetries ?? DEFAULT_RETRIES, 0)
     this.timeoutMs = readCount('timeoutMs', timeoutMs ?? DEFAULT_TIMEOUT_MS, 1)
@@ -108,7 +110,7 @@ export class Transport {
   }
 
   #init({ method, body }: Request, { idempotencyKey }: RequestOptions): RequestInit {
-    const headers: Record<string, string> = { Authorization: `Bearer ${this.#apiKey}` }
+    const headers = { ...this.#headers }
     if (method === 'POST') headers['Idempotency-Key'] = idempotencyKey ?? newIdempotencyKey()
     if (body !== undefined) headers['Content-Type'] = 'application/json'
     // A redirect would turn a POST into a GET, or carry the key to somebody else.

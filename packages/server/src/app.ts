@@ -13,6 +13,7 @@ import { operations } from './http/api.ts'
 import { registerConsoleOperations } from './http/console-operation.ts'
 import { consoleOperations } from './http/console-operations.ts'
 import { registerConsoleSite } from './http/console-site.ts'
+import { registerEventStream } from './http/event-stream.ts'
 import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
@@ -31,6 +32,7 @@ import { openUploadLinks } from './sessions/upload-links.ts'
 import { openDisk, removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
 import { startDelivering } from './webhooks/deliver.ts'
+import { openEventFeed } from './webhooks/event-feed.ts'
 import { openSender } from './webhooks/send.ts'
 import { openTargets, type Resolve } from './webhooks/target.ts'
 
@@ -190,6 +192,8 @@ export async function startApp(
       operations: table,
     })
     registerHealth(server, { db, storage, metrics })
+    const feed = openEventFeed({ db, connection, onError })
+    registerEventStream(server, { feed, callers, consoleAccess, rateLimit })
     registerReference(server, () => openApiDocument(table, addresses))
     registerConsoleOperations(
       server,
@@ -198,6 +202,8 @@ export async function startApp(
     )
     registerConsoleSite(server, { ...consoleAccess, uploadUrl: () => addresses.uploadUrl, dir: consoleDir })
     closers.push(() => drain(server, load))
+    // Streams would never end by themselves.
+    closers.push(() => feed.close())
     const listening = await server.listen({ host: config.host, port: config.port })
     Object.assign(addresses, publicAddresses(config, listening))
     const firstKey = await makeFirstKey(db, clock)

@@ -93,6 +93,7 @@ test('every operation is described, with its errors and headers', () => {
     'retrieveWebhookEndpoint',
     'rotateWebhookSecret',
     'searchSegments',
+    'streamEvents',
     'testWebhookEndpoint',
     'updateWebhookEndpoint',
     'uploadPart',

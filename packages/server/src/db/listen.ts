@@ -5,12 +5,12 @@ const RECONNECT_MS = 1_000
 
 /**
  * Hears the notices of a channel on a connection of its own. A lost connection is made again, and counts as a
- * notice: something may have been said meanwhile.
+ * notice without a payload: something may have been said meanwhile.
  */
 export function listen(
   connection: Connection,
   channel: string,
-  onNotice: () => void,
+  onNotice: (payload: string) => void,
   onError: (error: unknown) => void,
 ): { stop(): Promise<void> } {
   let stopped = false
@@ -30,11 +30,11 @@ export function listen(
     fresh
       .on('error', lose)
       .on('end', () => lose())
-      .on('notification', onNotice)
+      .on('notification', ({ payload = '' }) => onNotice(payload))
     try {
       await fresh.connect()
       await fresh.query(`listen ${channel}`)
-      onNotice()
+      onNotice('')
     } catch (error) {
       lose(error instanceof Error ? error : new Error(String(error)))
     }

@@ -4,7 +4,8 @@ import { ApiError } from '../errors.ts'
 import { admitMember, type ConsoleAccess, namesOrganisation } from './console-guard.ts'
 import { addressBucket, keyBucket, memberBucket, type RateLimit } from './rate-limit.ts'
 
-type Deps = { callers: Callers; consoleAccess: ConsoleAccess; rateLimit: RateLimit }
+type Recognition = { callers: Callers; consoleAccess: ConsoleAccess }
+type Deps = Recognition & { rateLimit: RateLimit }
 
 /** Who asks, how often, and whether they may: before a byte of the body is read. */
 export function guard(deps: Deps, permission: 'read' | 'write'): onRequestAsyncHookHandler {
@@ -25,7 +26,10 @@ export function guard(deps: Deps, permission: 'read' | 'write'): onRequestAsyncH
 }
 
 /** A key, or a member at a page of the console. A request that names neither is told to send a key. */
-function findCaller({ callers, consoleAccess }: Deps, request: FastifyRequest): Promise<Caller> {
+export function findCaller(
+  { callers, consoleAccess }: Recognition,
+  request: FastifyRequest,
+): Promise<Caller> {
   const { authorization } = request.headers
   if (authorization === undefined && namesOrganisation(request)) return admitMember(consoleAccess, request)
   return callers.authenticate(authorization)

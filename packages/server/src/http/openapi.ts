@@ -1,4 +1,4 @@
-import { ErrorBody, type ErrorCode, errorCodes, errorStatus } from '@tapedeck/contract'
+import { ErrorBody, type ErrorCode, errorCodes, errorStatus, StreamEvents } from '@tapedeck/contract'
 import type { TObject, TSchema } from 'typebox'
 import type { Operation } from './operation.ts'
 
@@ -48,6 +48,7 @@ export function openApiDocument(
       [operation.method.toLowerCase()]: describe(operation),
     }
   }
+  paths['/v1/events/stream'] = { get: describeEventStream() }
   paths['/upload/{session}/{number}'] = { put: describeUpload(addresses.uploadUrl) }
   return {
     openapi: '3.1.0',
@@ -193,6 +194,36 @@ function describeUpload(uploadUrl: string): Json {
         },
       },
       ...errorResponses(forParts),
+    },
+  }
+}
+
+function describeEventStream(): Json {
+  const example =
+    'id: evt_069ov5l8gk7m2s1q4d8f0h3j5n7r9t2v4b6a\nevent: session.processed\ndata: {"id":"evt_069ov5l8gk7m2s1q4d8f0h3j5n7r9t2v4b6a", …}\n\n'
+  return {
+    operationId: 'streamEvents',
+    tags: ['Events'],
+    summary: 'Follow events',
+    description:
+      'What happens, while it happens, as server-sent events: `id` is that of the event, `data` the exact body of the webhook. Comments keep it alive. Needs a key with `read`.',
+    parameters: [
+      ...queryParameters(StreamEvents),
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        required: false,
+        description: 'The same as `after`.',
+        schema: { type: 'string' },
+      },
+    ],
+    responses: {
+      200: {
+        description: 'A stream that ends when the client goes, its key is revoked or the service stops.',
+        headers: headerRefs,
+        content: { 'text/event-stream': { schema: { type: 'string' }, example } },
+      },
+      ...errorResponses([...everywhere, 'organisation_mismatch', 'event_not_found', 'too_many_streams']),
     },
   }
 }

@@ -11,6 +11,9 @@ import { isId, newId } from '../ids.ts'
 
 type EventRow = Selectable<Tables['events']>
 
+/** Whoever follows the events of an organisation hears its id when one is committed. */
+export const EVENTS_CHANNEL = 'tapedeck_events'
+
 /** Writes an event in the transaction of what caused it. Its body is fixed here, to the byte. */
 export async function writeEvent(
   db: Db,
@@ -18,7 +21,8 @@ export async function writeEvent(
   { organisationId, type, object }: { organisationId: string; type: AnyEventType; object: object },
 ): Promise<EventRow> {
   // The database's clock: events of all nodes are in one order.
-  const { rows } = await sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now`.execute(db)
+  const { rows } = await sql<{ now: Date }>`select date_trunc('milliseconds', now()) as now,
+    pg_notify(${EVENTS_CHANNEL}, ${organisationId})`.execute(db)
   const created = rows[0]?.now ?? new Date(clock.now())
   const id = newId('evt', clock.now())
   const event: Event = { id, object: 'event', type, created_at: created.toISOString(), data: { object } }
