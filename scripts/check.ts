@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 const checks: [name: string, command: string, args: string[]][] = [
   ['formatter and linter', 'node_modules/.bin/biome', ['check', '.']],
   ['types', 'node_modules/.bin/tsc', ['--noEmit', '--project', '.']],
+  ['types of the console', 'node_modules/.bin/tsc', ['--noEmit', '--project', 'packages/console']],
 ]
 
 let failed = false

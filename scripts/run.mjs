@@ -1,18 +1,23 @@
-// node scripts/run.mjs [--dev] FILE [ARGUMENT …]
-// Installs what is missing, then runs FILE on the pinned Node. Runs on Node 20.
+// node scripts/run.mjs [--dev] [--console] FILE [ARGUMENT …]
+// Installs what is missing, builds the console if it is asked for, then runs FILE on the pinned Node. Runs on Node 20.
 import { spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureConsole } from './ensure-console.mjs'
 import { ensureInstalled } from './ensure-installed.mjs'
 import { pinnedNode } from './pinned-node.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const dev = process.argv[2] === '--dev'
-const args = process.argv.slice(dev ? 3 : 2)
+const given = process.argv.slice(2)
+const first = given.findIndex((argument) => argument !== '--dev' && argument !== '--console')
+const wishes = first === -1 ? given : given.slice(0, first)
+const args = given.slice(wishes.length)
 
 try {
-  ensureInstalled(root, { dev })
-  run(pinnedNode(root))
+  ensureInstalled(root, { dev: wishes.includes('--dev') })
+  const node = pinnedNode(root)
+  if (wishes.includes('--console')) ensureConsole(root, node)
+  run(node)
 } catch (error) {
   process.stderr.write(`tapedeck: ${error.message}\n`)
   process.exitCode = 1

@@ -74,10 +74,31 @@ export const Timeline = Type.Object(
     channels: Type.Array(
       Type.Object({
         name: Type.String(),
-        counts: Type.Array(Type.Integer(), { description: 'Messages in each bin.' }),
+        counts: Type.Array(Type.Integer(), { description: 'Messages in each bin; empty with `packed`.' }),
+      }),
+    ),
+    bin_count: Type.Integer({ description: 'Bins of each channel.' }),
+    packed: Type.Optional(
+      Type.String({
+        description:
+          'With `counts=packed`: all counts, channel after channel, as 32-bit little-endian integers, raw deflate, base64.',
       }),
     ),
   },
   { title: 'Timeline' },
 )
 export type Timeline = Type.Static<typeof Timeline>
+
+export const RetrieveTimeline = Type.Object(
+  {
+    counts: Type.Optional(
+      Type.Enum(['listed', 'packed'], {
+        description: 'How the counts are given: as numbers, or packed into one text that is far smaller.',
+        default: 'listed',
+        expectation: 'must be listed or packed',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
+export type RetrieveTimeline = Type.Static<typeof RetrieveTimeline>

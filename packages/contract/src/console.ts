@@ -1,18 +1,12 @@
 import Type from 'typebox'
-import { MAX_NAME_CHARACTERS } from './limits.ts'
+import { MAX_NAME_CHARACTERS, MAX_PASSWORD_CHARACTERS, MIN_PASSWORD_CHARACTERS } from './limits.ts'
 import { nameExpectation } from './names.ts'
 
 // What the console asks for beyond the public API, at /console/api. Its pages and the service agree on it here; it may
 // change with every version, and is not part of the reference.
 
-/** Says for which organisation a signed-in member asks. No page of another origin can send it. */
-export const ORGANISATION_HEADER = 'tapedeck-organisation'
-
 export const roles = ['owner', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
-
-export const MIN_PASSWORD_CHARACTERS = 10
-export const MAX_PASSWORD_CHARACTERS = 128
 
 const Email = Type.String({
   pattern: '^[^\\s@\\u0000-\\u001f\\u007f-\\u009f]{1,64}@[^\\s@\\u0000-\\u001f\\u007f-\\u009f]{1,190}$',

@@ -127,6 +127,7 @@ export const timeline: Timeline = {
   session: id,
   t_start_ns: 1773480413589000,
   bin_ns: 75000000,
+  bin_count: 4,
   channels: [{ name: 'imu', counts: [15, 15, 14, 15] }],
 }
 

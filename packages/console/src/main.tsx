@@ -1,0 +1,29 @@
+import './components.css'
+import './styles.css'
+import { MantineProvider } from '@mantine/core'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { queryClient } from './api/query-client.ts'
+import { Messages } from './parts/messages.tsx'
+import { router } from './router.tsx'
+import { theme } from './theme.ts'
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+const root = document.getElementById('root')
+if (!root) throw new Error('the page has no root')
+
+// A page of an older build asks for a part that the new one does not have.
+window.addEventListener('vite:preloadError', () => location.reload())
+
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+        <Messages />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

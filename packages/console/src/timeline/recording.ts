@@ -1,0 +1,95 @@
+import type { Timeline } from '@tapedeck/contract'
+
+// The counts of a timeline, made ready to be drawn: sums from the beginning on, so that any stretch of any channel is
+// one subtraction, however far one has zoomed out.
+
+export type Row = {
+  name: string
+  /** Messages before each bin, and of all. */
+  sums: Float64Array
+  /** Stretches without a message between the first and the last, as pairs of bins; only those that are unusual. */
+  gaps: Int32Array
+  /** A rate that is full height. */
+  fullHz: number
+}
+
+export type Recording = {
+  startNs: bigint
+  binNs: number
+  binCount: number
+  spanNs: number
+  rows: Row[]
+}
+
+/** A gap is longer than so many usual periods, and than so many bins. */
+const GAP_PERIODS = 4
+const GAP_BINS = 2
+
+export async function unpack(timeline: Timeline, rates: Map<string, number | null>): Promise<Recording> {
+  const { bin_ns: binNs, bin_count: binCount } = timeline
+  const counts = await inflate(timeline.packed ?? '')
+  const rows = timeline.channels.map(({ name }, row) =>
+    toRow(name, counts.subarray(row * binCount, (row + 1) * binCount), binNs, rates.get(name) ?? null),
+  )
+  return { startNs: BigInt(timeline.t_start_ns), binNs, binCount, spanNs: binNs * binCount, rows }
+}
+
+async function inflate(packed: string): Promise<Uint32Array> {
+  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0))
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  return new Uint32Array(await new Response(inflated).arrayBuffer())
+}
+
+export function toRow(name: string, counts: Uint32Array, binNs: number, rateHz: number | null): Row {
+  const sums = new Float64Array(counts.length + 1)
+  let most = 0
+  for (let bin = 0; bin < counts.length; bin++) {
+    const count = counts[bin] ?? 0
+    sums[bin + 1] = (sums[bin] ?? 0) + count
+    if (count > most) most = count
+  }
+  const mostHz = binNs > 0 ? most / (binNs / 1e9) : 0
+  return { name, sums, gaps: findGaps(counts, binNs, rateHz), fullHz: rateHz ? rateHz * 1.25 : mostHz }
+}
+
+function findGaps(counts: Uint32Array, binNs: number, rateHz: number | null): Int32Array {
+  if (!rateHz || binNs === 0) return new Int32Array()
+  const least = Math.max(GAP_BINS, (GAP_PERIODS * 1e9) / rateHz / binNs)
+  const found: number[] = []
+  let last = -1
+  for (let bin = 0; bin < counts.length; bin++) {
+    if (!counts[bin]) continue
+    if (last >= 0 && bin - last - 1 > least) found.push(last + 1, bin)
+    last = bin
+  }
+  return Int32Array.from(found)
+}
+
+/** Messages between two places, given in bins; parts of a bin count in part. */
+export function countBetween({ sums }: Row, from: number, to: number): number {
+  return sumAt(sums, to) - sumAt(sums, from)
+}
+
+function sumAt(sums: Float64Array, at: number): number {
+  const last = sums.length - 1
+  if (at <= 0) return 0
+  if (at >= last) return sums[last] ?? 0
+  const bin = Math.floor(at)
+  const before = sums[bin] ?? 0
+  return before + (at - bin) * ((sums[bin + 1] ?? 0) - before)
+}
+
+/** How much of the recording is alive in each of so many columns, from 0 to 1, over all channels. */
+export function activityOf(recording: Recording, from: number, to: number, columns: number): Float32Array {
+  const activity = new Float32Array(columns)
+  const step = (to - from) / columns
+  const seconds = (step * recording.binNs) / 1e9
+  const rows = recording.rows.filter(({ fullHz }) => fullHz > 0)
+  for (const row of rows) {
+    for (let column = 0; column < columns; column++) {
+      const hz = countBetween(row, from + column * step, from + (column + 1) * step) / (seconds || 1)
+      activity[column] = (activity[column] ?? 0) + Math.min(1, hz / row.fullHz) / rows.length
+    }
+  }
+  return activity
+}

@@ -1,0 +1,384 @@
+import { ActionIcon, Group, Text } from '@mantine/core'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { formatRate } from '../parts/format.ts'
+import {
+  drawHead,
+  drawOverview,
+  drawRows,
+  HEAD_HEIGHT,
+  type Mark,
+  overviewOf,
+  placeOf,
+  ROW_HEIGHT,
+  type RowLook,
+  type Stretch,
+  timeAt,
+} from './draw.ts'
+import { countBetween, type Recording } from './recording.ts'
+import { prepare, useColours, useWidth } from './use-canvas.ts'
+import { formatOffset, pan, type View, whole, zoom } from './view.ts'
+
+// Where each channel has data, at what rate, and what is wrong with it, at its place. The view is state that is drawn
+// once for each frame, outside of React: a hundred channels move as one.
+
+export type Note = Mark & { title: string; detail: string }
+export type Lane = RowLook & { label: string; notes: Note[] }
+
+type Props = { recording: Recording; lanes: Lane[]; segments: Stretch[]; notes: Note[] }
+
+const LABELS = 190
+const OVERVIEW_HEIGHT = 38
+const MOST_HEIGHT = 560
+
+export function Timeline({ recording, lanes, segments, notes }: Props) {
+  const [box, width] = useWidth<HTMLDivElement>()
+  const rows = useRef<HTMLCanvasElement>(null)
+  const head = useRef<HTMLCanvasElement>(null)
+  const overview = useRef<HTMLCanvasElement>(null)
+  const scroller = useRef<HTMLElement>(null)
+  const view = useRef<View>(whole(recording.spanNs))
+  const frame = useRef(0)
+  const colours = useColours()
+  const [hover, setHover] = useState<Hover>()
+  const [shown, setShown] = useState(view.current)
+  const height = Math.min(MOST_HEIGHT, lanes.length * ROW_HEIGHT)
+  const plot = Math.max(0, width - LABELS)
+  const activity = useMemo(() => overviewOf(recording, plot), [recording, plot])
+
+  const draw = useCallback(() => {
+    frame.current = 0
+    if (plot === 0 || !rows.current || !head.current || !overview.current) return
+    const top = scroller.current?.scrollTop ?? 0
+    const rowsContext = prepare(rows.current, plot, height)
+    const headContext = prepare(head.current, plot, HEAD_HEIGHT)
+    const overviewContext = prepare(overview.current, plot, OVERVIEW_HEIGHT)
+    if (!rowsContext || !headContext || !overviewContext) return
+    drawRows(rowsContext, recording, lanes, view.current, { width: plot, height, top }, colours)
+    drawHead(headContext, segments, notes, view.current, plot, colours)
+    const size = { width: plot, height: OVERVIEW_HEIGHT }
+    drawOverview(overviewContext, activity, recording, view.current, size, colours)
+  }, [plot, height, recording, lanes, segments, notes, colours, activity])
+
+  const redraw = useCallback(() => {
+    if (frame.current === 0) frame.current = requestAnimationFrame(draw)
+  }, [draw])
+
+  const look = useCallback(
+    (to: View) => {
+      view.current = to
+      setHover(undefined)
+      setShown(to)
+      redraw()
+    },
+    [redraw],
+  )
+
+  useEffect(() => {
+    redraw()
+    return () => {
+      cancelAnimationFrame(frame.current)
+      frame.current = 0
+    }
+  }, [redraw])
+
+  useWheel(scroller, (event, x) => {
+    const around = timeAt(x - LABELS, view.current, plot)
+    if (event.ctrlKey || event.metaKey)
+      look(zoom(view.current, Math.exp(-event.deltaY / 180), around, recording.spanNs))
+    else
+      look(
+        pan(view.current, ((event.deltaX || event.deltaY) / plot) * lengthOf(view.current), recording.spanNs),
+      )
+  })
+
+  const drag = useDrag((dx) =>
+    look(pan(view.current, (-dx / plot) * lengthOf(view.current), recording.spanNs)),
+  )
+  const goTo = (event: PointerEvent<HTMLCanvasElement>) => {
+    if (event.buttons === 0) return
+    const middle = (event.nativeEvent.offsetX / plot) * recording.spanNs
+    look(pan(view.current, middle - (view.current.fromNs + view.current.toNs) / 2, recording.spanNs))
+  }
+  const onKey = (event: KeyboardEvent) => {
+    const next = stepOf(event.key, view.current, recording.spanNs)
+    if (!next) return
+    event.preventDefault()
+    look(next)
+  }
+  const point = (event: PointerEvent<HTMLElement>) => {
+    if (event.buttons !== 0) return
+    const bounds = event.currentTarget.getBoundingClientRect()
+    const [x, y] = [
+      event.clientX - bounds.left,
+      event.clientY - bounds.top + (scroller.current?.scrollTop ?? 0),
+    ]
+    setHover(describe(recording, lanes, view.current, plot, x, y, event.clientY - bounds.top))
+  }
+  const middle = (shown.fromNs + shown.toNs) / 2
+  // Made once, and not for every frame.
+  const labels = useMemo(() => lanes.map((lane) => <LaneLabel key={lane.row.name} lane={lane} />), [lanes])
+
+  return (
+    <div className="card" style={{ overflow: 'hidden' }} ref={box} data-testid="timeline">
+      <Group justify="space-between" px="sm" py={6} style={{ borderBottom: '1px solid var(--line)' }}>
+        <Text size="xs" c="dimmed" className="numbers" data-testid="timeline-range">
+          {formatOffset(shown.fromNs, shown)} – {formatOffset(shown.toNs, shown)}
+        </Text>
+        <Group gap={4}>
+          <Text size="xs" c="dimmed" visibleFrom="md" mr="xs">
+            drag or shift-scroll to move, ctrl-scroll to zoom, arrows and + −
+          </Text>
+          <ViewButton
+            label="Zoom out"
+            onClick={() => look(zoom(view.current, 0.5, middle, recording.spanNs))}
+          >
+            −
+          </ViewButton>
+          <ViewButton label="Zoom in" onClick={() => look(zoom(view.current, 2, middle, recording.spanNs))}>
+            +
+          </ViewButton>
+          <ViewButton label="Show all" onClick={() => look(whole(recording.spanNs))}>
+            ⤢
+          </ViewButton>
+        </Group>
+      </Group>
+      <div style={{ display: 'flex', borderBottom: '1px solid var(--line)' }}>
+        <Labels>whole recording</Labels>
+        <canvas
+          ref={overview}
+          style={{ width: plot, height: OVERVIEW_HEIGHT, cursor: 'ew-resize', touchAction: 'none' }}
+          onPointerDown={goTo}
+          onPointerMove={goTo}
+          role="img"
+          aria-label="The whole recording"
+        />
+      </div>
+      <div style={{ display: 'flex', borderBottom: '1px solid var(--line)' }}>
+        <Labels>
+          <span style={{ alignSelf: 'flex-end', paddingBottom: 5 }}>segments</span>
+        </Labels>
+        <canvas ref={head} style={{ width: plot, height: HEAD_HEIGHT }} role="img" aria-label="Segments" />
+      </div>
+      <section
+        ref={scroller}
+        style={{ height, overflowY: 'auto', overflowX: 'hidden', position: 'relative' }}
+        onScroll={redraw}
+        onKeyDown={onKey}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is moved and zoomed by keyboard
+        tabIndex={0}
+        aria-label={`Timeline of ${lanes.length} channels. The table of channels below says the same in words.`}
+      >
+        <div style={{ height: lanes.length * ROW_HEIGHT, display: 'flex' }}>
+          <div style={{ width: LABELS, flex: 'none', borderRight: '1px solid var(--line)' }}>{labels}</div>
+          <div style={{ position: 'sticky', top: 0, height, flex: 'none' }}>
+            <canvas
+              ref={rows}
+              style={{ width: plot, height, cursor: 'grab', touchAction: 'pan-y' }}
+              {...drag}
+              onPointerMove={(event) => {
+                drag.onPointerMove(event)
+                point(event)
+              }}
+              onPointerLeave={() => setHover(undefined)}
+              onDoubleClick={(event) =>
+                look(
+                  zoom(
+                    view.current,
+                    4,
+                    timeAt(event.nativeEvent.offsetX, view.current, plot),
+                    recording.spanNs,
+                  ),
+                )
+              }
+              role="img"
+              aria-label="Channels over time"
+            />
+            {hover && <HoverCard hover={hover} plot={plot} />}
+          </div>
+        </div>
+      </section>
+    </div>
+  )
+}
+
+function ViewButton({ label, onClick, children }: { label: string; onClick: () => void; children: string }) {
+  return (
+    <ActionIcon variant="default" size="sm" aria-label={label} onClick={onClick}>
+      {children}
+    </ActionIcon>
+  )
+}
+
+function Labels({ children }: { children: React.ReactNode }) {
+  return (
+    <Text
+      size="xs"
+      c="dimmed"
+      component="div"
+      style={{ width: LABELS, flex: 'none', display: 'flex', alignItems: 'center', paddingInline: 12 }}
+    >
+      {children}
+    </Text>
+  )
+}
+
+function LaneLabel({ lane }: { lane: Lane }) {
+  return (
+    <div
+      title={lane.label}
+      style={{
+        height: ROW_HEIGHT,
+        display: 'flex',
+        alignItems: 'center',
+        gap: 8,
+        paddingInline: 12,
+        fontSize: 12,
+      }}
+    >
+      <span style={{ width: 8, height: 8, borderRadius: 2, background: lane.colour, flex: 'none' }} />
+      <span className="clip">{lane.label}</span>
+    </div>
+  )
+}
+
+type Hover = { x: number; y: number; time: string; label: string; rate: string; note: Note | undefined }
+
+const NEAR_PIXELS = 8
+
+function describe(
+  recording: Recording,
+  lanes: Lane[],
+  view: View,
+  plot: number,
+  x: number,
+  y: number,
+  yOnScreen: number,
+): Hover | undefined {
+  const lane = lanes[Math.floor(y / ROW_HEIGHT)]
+  if (!lane || x < 0 || x > plot) return undefined
+  const at = timeAt(x, view, plot)
+  // Over as much as five pixels, and one second, so that the rate is one.
+  const halfNs = Math.max((2.5 / plot) * lengthOf(view), 5e8)
+  const [from, to] = [(at - halfNs) / recording.binNs, (at + halfNs) / recording.binNs]
+  const hz = countBetween(lane.row, from, to) / ((2 * halfNs) / 1e9)
+  const note = lane.notes.find(({ atNs }) => Math.abs(placeOf(atNs, view, plot) - x) < NEAR_PIXELS)
+  return { x, y: yOnScreen, time: formatOffset(at, view), label: lane.label, rate: formatRate(hz), note }
+}
+
+function HoverCard({ hover, plot }: { hover: Hover; plot: number }) {
+  const isRight = hover.x > plot / 2
+  return (
+    <>
+      <div
+        style={{
+          position: 'absolute',
+          left: hover.x,
+          top: 0,
+          bottom: 0,
+          width: 1,
+          background: 'var(--muted)',
+          opacity: 0.5,
+          pointerEvents: 'none',
+        }}
+      />
+      <div
+        className="card"
+        style={{
+          position: 'absolute',
+          top: Math.max(0, hover.y - 34),
+          [isRight ? 'right' : 'left']: isRight ? plot - hover.x + 12 : hover.x + 12,
+          padding: '6px 10px',
+          maxWidth: 320,
+          fontSize: 12,
+          pointerEvents: 'none',
+          boxShadow: 'var(--mantine-shadow-md)',
+          zIndex: 5,
+        }}
+      >
+        <div className="clip">{hover.label}</div>
+        <div className="numbers" style={{ color: 'var(--muted)' }}>
+          {hover.time} · {hover.rate}
+        </div>
+        {hover.note && (
+          <div style={{ marginTop: 4 }} className="wrap">
+            <strong>{hover.note.title}</strong>
+            <div>{hover.note.detail}</div>
+          </div>
+        )}
+      </div>
+    </>
+  )
+}
+
+function lengthOf({ fromNs, toNs }: View): number {
+  return toNs - fromNs
+}
+
+function stepOf(key: string, view: View, spanNs: number): View | undefined {
+  const middle = (view.fromNs + view.toNs) / 2
+  switch (key) {
+    case 'ArrowLeft':
+      return pan(view, -lengthOf(view) / 8, spanNs)
+    case 'ArrowRight':
+      return pan(view, lengthOf(view) / 8, spanNs)
+    case '+':
+    case '=':
+      return zoom(view, 1.6, middle, spanNs)
+    case '-':
+      return zoom(view, 1 / 1.6, middle, spanNs)
+    case '0':
+    case 'Home':
+      return whole(spanNs)
+    default:
+      return undefined
+  }
+}
+
+/** Wheels that mean the timeline: with ctrl, with shift, or sideways. Others scroll the page. */
+function useWheel(
+  target: React.RefObject<HTMLElement | null>,
+  take: (event: WheelEvent, x: number) => void,
+): void {
+  const latest = useRef(take)
+  latest.current = take
+  useEffect(() => {
+    const element = target.current
+    if (!element) return
+    const onWheel = (event: WheelEvent) => {
+      const isOurs =
+        event.ctrlKey || event.metaKey || event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)
+      if (!isOurs) return
+      event.preventDefault()
+      latest.current(event, event.clientX - element.getBoundingClientRect().left)
+    }
+    element.addEventListener('wheel', onWheel, { passive: false })
+    return () => element.removeEventListener('wheel', onWheel)
+  }, [target])
+}
+
+function useDrag(move: (dx: number) => void) {
+  const last = useRef<number>(undefined)
+  return {
+    onPointerDown(event: PointerEvent<HTMLCanvasElement>) {
+      if (event.button !== 0) return
+      event.currentTarget.setPointerCapture(event.pointerId)
+      last.current = event.clientX
+    },
+    onPointerMove(event: PointerEvent<HTMLCanvasElement>) {
+      if (last.current === undefined || event.buttons === 0) return
+      move(event.clientX - last.current)
+      last.current = event.clientX
+    },
+    onPointerUp() {
+      last.current = undefined
+    },
+  }
+}
