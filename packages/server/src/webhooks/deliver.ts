@@ -7,6 +7,7 @@ import { attempt, putOff } from './attempt.ts'
 import { openDue } from './due.ts'
 import { openLanes, type Waiting } from './lanes.ts'
 import { type Change, openOutcomes } from './outcomes.ts'
+import { openPace } from './pace.ts'
 import type { Sender } from './send.ts'
 
 // Delivers events: pulls the jobs that are due, sends each in the lane of its endpoint, writes what became of it.
@@ -23,8 +24,12 @@ type Deps = {
   onError: (error: unknown) => void
 }
 
-/** A pull may find nothing but deliveries to one receiver that hangs, and so may the next ones to others. */
-const PULL = 128
+/**
+ * All of a pull may be for one receiver that hangs, so a pull is small; where deliveries go fast it is larger, because
+ * each one passes over all that is due for the endpoints that it leaves out.
+ */
+const MIN_PULL = 128
+const MAX_PULL = 1024
 const MAX_CLAIMED = 50_000
 const POLL_MS = 1_000
 const WAIT_AFTER_TIMEOUT_MS = 5_000
@@ -35,12 +40,13 @@ const STOP_MS = 5_000
 export function startDelivering(deps: Deps): { stop(): Promise<void> } {
   const { db, connection, jobs, webhookKey, retryScale, onError } = deps
   const outcomes = openOutcomes(deps, onError)
-  const findDue = openDue(db, webhookKey)
+  const dueDeliveries = openDue(db, webhookKey)
+  const pace = openPace()
   const underWay = new Set<Promise<void>>()
   let stopping = false
   let stopped = false
   let wake: () => void = () => {}
-  const lanes = openLanes(track, () => wake())
+  const lanes = openLanes({ prepare: dueDeliveries.prepare, run: track, onRoom: () => wake() })
 
   function track(job: Waiting): Promise<void> {
     const delivered = deliver(job).finally(() => underWay.delete(delivered))
@@ -55,6 +61,7 @@ export function startDelivering(deps: Deps): { stop(): Promise<void> } {
       // We have hung up on the receiver ourselves: that says nothing about it.
       if (stopped) return
       settle(job, change)
+      pace.count()
       if (change?.attempt?.error === 'timeout') putOffWaiting(job.endpointId, change)
     } catch (error) {
       // The claim runs out, and it is tried again.
@@ -64,7 +71,7 @@ export function startDelivering(deps: Deps): { stop(): Promise<void> } {
 
   async function changeOf(job: Waiting): Promise<Change | undefined> {
     if (performance.now() - job.pulledAtMs > MAX_HELD_MS) return putOff(0)
-    const due = await findDue(job)
+    const due = await dueDeliveries.find(job)
     return due && attempt({ ...deps, lanes }, job, due)
   }
 
@@ -84,9 +91,12 @@ export function startDelivering(deps: Deps): { stop(): Promise<void> } {
   }
 
   async function pull(): Promise<number> {
-    const room = Math.min(PULL, MAX_CLAIMED - lanes.size())
-    const pulled = room > 0 ? await jobs.deliveries.pull(room, lanes.busy()) : []
+    const wanted = Math.max(MIN_PULL, Math.min(MAX_PULL, Math.round(pace.perWindow())))
+    const room = Math.min(wanted, MAX_CLAIMED - lanes.size())
+    const T0 = performance.now()
+    const pulled = room > 0 ? await jobs.deliveries.pull(db, room, lanes.busy()) : []
     const pulledAtMs = performance.now()
+    if (process.env.DBGX) console.error('pull', pulled.length, (pulledAtMs - T0).toFixed(0), lanes.size())
     for (const job of pulled) lanes.enter({ ...job, pulledAtMs })
     return pulled.length
   }

@@ -21,15 +21,40 @@ export type Due = {
   leftMs: number
 }
 
-type Row = Omit<Due, 'secrets'> & { id: string; attempts: number; sealed: Buffer[] }
+type Row = Omit<Due, 'secrets'> & { id: string; pending: boolean; attempts: number; sealed: Buffer[] }
 
-export type FindDue = (job: PulledDelivery) => Promise<Due | undefined>
+export type DueLookup = {
+  /** Looks a job up ahead, so that its turn need not wait for the database. */
+  prepare(job: PulledDelivery): void
+  /** What the job is for; nothing when its attempt was made, or its delivery has ended or gone. */
+  find(job: PulledDelivery): Promise<Due | undefined>
+}
 
-/** Finds what a job is for, many in one query; nothing when its attempt was made or its delivery has ended or gone. */
-export function openDue(db: Db, webhookKey: Buffer): FindDue {
+/** What was looked up ahead counts for this long; an endpoint may be changed any time. */
+const FRESH_MS = 500
+
+export function openDue(db: Db, webhookKey: Buffer): DueLookup {
+  const lookUp = openLookUp(db, webhookKey)
+  const ahead = new WeakMap<PulledDelivery, { atMs: number; due: Promise<Due | undefined> }>()
+  return {
+    prepare(job) {
+      if (ahead.has(job)) return
+      const due = lookUp(job)
+      due.catch(() => {}) // heard by whoever asks for it
+      ahead.set(job, { atMs: performance.now(), due })
+    },
+    find(job) {
+      const found = ahead.get(job)
+      return found && performance.now() - found.atMs < FRESH_MS ? found.due : lookUp(job)
+    },
+  }
+}
+
+/** Many in one query. */
+function openLookUp(db: Db, webhookKey: Buffer): DueLookup['find'] {
   return inBatches<PulledDelivery, Due | undefined>(async (jobs) => {
     const { rows } = await sql<Row>`
-      select delivery.id, delivery.attempt_count as attempts, delivery.round_attempts as "roundAttempts",
+      select delivery.id, delivery.status = 'pending' as pending, delivery.attempt_count as attempts, delivery.round_attempts as "roundAttempts",
         extract(epoch from delivery.deadline_at - now())::float8 * 1000 as "leftMs",
         endpoint.url, endpoint.status = 'enabled' as enabled, endpoint.timeouts,
         greatest(0, extract(epoch from endpoint.paused_until - now())::float8 * 1000) as "pausedMs",
@@ -39,25 +64,32 @@ export function openDue(db: Db, webhookKey: Buffer): FindDue {
       from deliveries delivery
       join webhook_endpoints endpoint on endpoint.id = delivery.endpoint_id
       join events event on event.id = delivery.event_id
-      where delivery.id = any(${jobs.map(({ deliveryId }) => deliveryId)}) and delivery.status = 'pending'`.execute(
-      db,
-    )
+      where delivery.id = any(${jobs.map(({ deliveryId }) => deliveryId)})`.execute(db)
     const byId = new Map(rows.map((row) => [row.id, row]))
+    const unseal = openUnseal(webhookKey)
     return ({ deliveryId, endpointId, attemptsBefore }) => {
       const row = byId.get(deliveryId)
-      if (row?.attempts !== attemptsBefore) return undefined
-      return { ...row, secrets: unseal(webhookKey, row.sealed, endpointId) }
+      if (!row?.pending || row.attempts !== attemptsBefore) return undefined
+      return { ...row, secrets: row.sealed.flatMap((sealed) => unseal(endpointId, sealed)) }
     }
   }).do
 }
 
-/** A secret that was encrypted with another TAPEDECK_SECRET, or for another endpoint, signs nothing. */
-function unseal(webhookKey: Buffer, sealed: Buffer[], endpointId: string): string[] {
-  return sealed.flatMap((secret) => {
-    try {
-      return [decrypt(webhookKey, secret, endpointId)]
-    } catch {
-      return []
-    }
-  })
+/** Decrypts each secret once. One that was encrypted with another key, or for another endpoint, is none. */
+function openUnseal(webhookKey: Buffer): (endpointId: string, sealed: Buffer) => string[] {
+  const known = new Map<string, string[]>()
+  return (endpointId, sealed) => {
+    const key = `${endpointId} ${sealed.toString('base64')}`
+    const secrets = known.get(key) ?? tryDecrypt(webhookKey, endpointId, sealed)
+    known.set(key, secrets)
+    return secrets
+  }
+}
+
+function tryDecrypt(webhookKey: Buffer, endpointId: string, sealed: Buffer): string[] {
+  try {
+    return [decrypt(webhookKey, sealed, endpointId)]
+  } catch {
+    return []
+  }
 }

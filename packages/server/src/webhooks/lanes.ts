@@ -1,10 +1,12 @@
 import type { PulledDelivery } from '../jobs/delivery-queue.ts'
 
 // One lane for each endpoint, so that none delays another. A lane starts with one delivery at a time, widens while its
-// receiver answers, and is narrow again when it does not. What waits in a lane is a claim and no more; it is looked up
-// when its turn comes.
+// receiver answers, and is narrow again when it does not. What waits in a lane is a claim and no more; those that are next
+// are looked up.
 
 const MAX_WIDTH = 32
+/** In widths of a lane: as many as are sent while a pull takes its time. */
+const PULLED_AHEAD = 4
 /** Over all lanes. Each of as many receivers that hang holds one. */
 const MAX_IN_FLIGHT = 2_000
 
@@ -35,7 +37,16 @@ export type Lanes = {
   size(): number
 }
 
-export function openLanes(run: (delivery: Waiting) => Promise<void>, onRoom: () => void): Lanes {
+type Work = {
+  /** Told, perhaps more than once, of those that are next. */
+  prepare(delivery: Waiting): void
+  /** Ends when the next one may begin. */
+  run(delivery: Waiting): Promise<void>
+  /** Endpoints that were busy are no more. */
+  onRoom(): void
+}
+
+export function openLanes({ prepare, run, onRoom }: Work): Lanes {
   const lanes = new Map<string, Lane>()
   /** Lanes that have room while all of them together have none. */
   const heldUp = new Set<string>()
@@ -52,6 +63,7 @@ export function openLanes(run: (delivery: Waiting) => Promise<void>, onRoom: () 
       }
       start(endpointId, lane)
     }
+    for (const next of lane.waiting.slice(0, lane.width)) prepare(next)
     // An idle lane is forgotten; the endpoint's row remembers its timeouts.
     if (lane.inFlight === 0) lanes.delete(endpointId)
     if (lane.leftOut && !isBusy(lane)) {
@@ -113,7 +125,7 @@ export function openLanes(run: (delivery: Waiting) => Promise<void>, onRoom: () 
 
 /** Until a receiver has answered it gets one delivery; then the next ones are pulled while the last ones are sent. */
 function isBusy({ waiting, width }: Lane): boolean {
-  return width === 1 || waiting.length >= width
+  return width === 1 || waiting.length >= PULLED_AHEAD * width
 }
 
 function newLane(): Lane {

@@ -69,8 +69,7 @@ export function openOutcomes(deps: { db: Db; jobs: Jobs }, onError: (error: unkn
 type Changed = { job: PulledDelivery; change: Change }
 
 async function write(trx: Db, jobs: Jobs, outcomes: Outcome[]): Promise<void> {
-  const changed = await updateDeliveries(trx, firstOfEach(outcomes))
-  await insertAttempts(trx, changed)
+  const changed = await changeDeliveries(trx, firstOfEach(outcomes))
   await updateHealth(trx, changed)
   await jobs.deliveries.settle(
     trx,
@@ -97,52 +96,53 @@ function firstOfEach(outcomes: Outcome[]): Changed[] {
 }
 
 /**
- * Changes the deliveries that nobody has changed since they were claimed, and returns what holds for those. What would
- * be tried again at an endpoint that was disabled meanwhile has failed.
+ * Changes the deliveries that nobody has changed since they were claimed, logs their attempts, and returns what holds
+ * for those. What would be tried again at an endpoint that was disabled meanwhile has failed.
  */
-async function updateDeliveries(trx: Db, changes: Changed[]): Promise<Changed[]> {
+async function changeDeliveries(trx: Db, changes: Changed[]): Promise<Changed[]> {
   if (changes.length === 0) return []
+  const ids = changes.map(({ job }) => job.deliveryId)
+  const attempts = changes.map(({ change }) => change.attempt)
+  // `is true` keeps the index on the status out of it: the planner's idea of how many are pending is always old, and a
+  // plan that builds on it can take seconds.
   const { rows } = await sql<{ place: number; ended: boolean }>`
-    update deliveries set
-      status = case when endpoint.status = 'disabled' and outcome.status = 'pending' then 'failed'
-        else outcome.status end,
-      attempt_count = attempt_count + outcome.tried,
-      round_attempts = round_attempts + outcome.tried,
-      next_attempt_at = case when endpoint.status = 'enabled'
-        then now() + outcome.delay_ms * interval '1 millisecond' end
-    from unnest(
-      ${changes.map(({ job }) => job.deliveryId)}::text[],
-      ${changes.map(({ job }) => job.attemptsBefore)}::int[],
-      ${changes.map(({ change }) => (change.attempt ? 1 : 0))}::int[],
-      ${changes.map(({ change }) => change.status)}::text[],
-      ${changes.map(({ change }) => change.delayMs ?? null)}::float8[]
-    ) with ordinality as outcome (id, attempts_before, tried, status, delay_ms, place), webhook_endpoints endpoint
-    where deliveries.id = outcome.id
-      and deliveries.attempt_count = outcome.attempts_before
-      and deliveries.status = 'pending'
-      and endpoint.id = deliveries.endpoint_id
-    returning outcome.place, deliveries.status <> 'pending' as ended`.execute(trx)
+    with outcome as (
+      select * from unnest(
+        ${ids}::text[],
+        ${changes.map(({ job }) => job.attemptsBefore)}::int[],
+        ${changes.map(({ change }) => change.status)}::text[],
+        ${changes.map(({ change }) => change.delayMs ?? null)}::float8[],
+        ${attempts.map((attempt) => attempt?.startedAt ?? null)}::timestamptz[],
+        ${attempts.map((attempt) => attempt?.durationMs ?? null)}::int[],
+        ${attempts.map((attempt) => attempt?.status ?? null)}::int[],
+        ${attempts.map((attempt) => attempt?.error ?? null)}::text[],
+        ${attempts.map((attempt) => attempt?.response ?? null)}::text[]
+      ) with ordinality as outcome (id, attempts_before, status, delay_ms, started_at, duration_ms, answered, error,
+        response, place)
+    ), changed as (
+      update deliveries set
+        status = case when outcome.status = 'pending' and endpoint.status = 'disabled' then 'failed'
+          else outcome.status end,
+        attempt_count = deliveries.attempt_count + (outcome.started_at is not null)::int,
+        round_attempts = deliveries.round_attempts + (outcome.started_at is not null)::int,
+        next_attempt_at = case when endpoint.status = 'enabled'
+          then now() + outcome.delay_ms * interval '1 millisecond' end
+      from outcome, webhook_endpoints endpoint
+      where deliveries.id = any(${ids}) and deliveries.id = outcome.id
+        and deliveries.attempt_count = outcome.attempts_before and (deliveries.status = 'pending') is true
+        and endpoint.id = deliveries.endpoint_id
+      returning outcome.*, deliveries.status <> 'pending' as ended
+    ), logged as (
+      insert into delivery_attempts (delivery_id, number, started_at, duration_ms, status, error, response)
+      select id, attempts_before + 1, started_at, duration_ms, answered, error, response
+      from changed where started_at is not null
+    )
+    select place, ended from changed`.execute(trx)
   return rows.flatMap(({ place, ended }) => {
     const found = changes[place - 1]
     if (!found) return []
     return [ended ? { job: found.job, change: { ...found.change, delayMs: undefined } } : found]
   })
-}
-
-async function insertAttempts(trx: Db, changed: Changed[]): Promise<void> {
-  const made = changed.flatMap(({ job, change }) => (change.attempt ? [{ job, ...change.attempt }] : []))
-  if (made.length === 0) return
-  await sql`
-    insert into delivery_attempts (delivery_id, number, started_at, duration_ms, status, error, response)
-    select * from unnest(
-      ${made.map(({ job }) => job.deliveryId)}::text[],
-      ${made.map(({ job }) => job.attemptsBefore + 1)}::int[],
-      ${made.map(({ startedAt }) => startedAt)}::timestamptz[],
-      ${made.map(({ durationMs }) => durationMs)}::int[],
-      ${made.map(({ status }) => status)}::int[],
-      ${made.map(({ error }) => error)}::text[],
-      ${made.map(({ response }) => response)}::text[]
-    )`.execute(trx)
 }
 
 /** The last word on each endpoint counts. Only what changes is written: a healthy endpoint costs nothing. */

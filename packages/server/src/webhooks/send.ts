@@ -56,8 +56,11 @@ export function openSender({ targets, timeoutMs = WEBHOOK_TIMEOUT_MS }: Settings
   return {
     async post(url, body, signature) {
       const started = performance.now()
-      const signal = AbortSignal.timeout(timeoutMs)
-      const outcome = await attempt(agent, targets, url, body, { [SIGNATURE_HEADER]: signature }, signal)
+      const patience = new AbortController()
+      const timer = setTimeout(() => patience.abort(), timeoutMs)
+      const headers = { [SIGNATURE_HEADER]: signature }
+      const outcome = await attempt(agent, targets, url, body, headers, patience.signal)
+      clearTimeout(timer)
       return { ...outcome, durationMs: Math.round(performance.now() - started) }
     },
     close: () => agent.destroy(),
