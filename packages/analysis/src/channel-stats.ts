@@ -1,3 +1,4 @@
+import { openPeriods, weightedMedian } from './periods.ts'
 import { thresholds } from './thresholds.ts'
 
 // What can be said of the times of one channel while they go by: all of it in memory that does not grow, but for the
@@ -21,18 +22,25 @@ export type ChannelTimes = {
   /** The longest silences, longest first. */
   gaps: Gap[]
   medianNs: number | undefined
+  /** Periods longer than so many nanoseconds. */
+  periodsOver(ns: number): number
   /** Median distance of the periods from their median. */
   jitterNs: number | undefined
 }
 
 const KEPT_GAPS = 16
-/** Periods are counted in 64 steps to the octave, each with its sum: what repeats exactly is told exactly. */
-type Step = { count: number; sum: number }
 
-export type ChannelClock = { add(t: number, bytes: number): void; finish(): ChannelTimes }
+export type ChannelClock = {
+  add(t: number, bytes: number): void
+  /** Messages so far. */
+  count(): number
+  /** Whether the time of the last one is believed. */
+  isBelieved(): boolean
+  finish(): ChannelTimes
+}
 
 export function openChannelTimes(): ChannelClock {
-  const periods = new Map<number, Step>()
+  const periods = openPeriods()
   const gaps: Gap[] = []
   const stats = {
     count: 0,
@@ -45,6 +53,7 @@ export function openChannelTimes(): ChannelClock {
     jumps: [] as Gap[],
   }
   let previous: number | undefined
+  let believed = false
   let far: number[] = []
 
   /** A far time alone is an outlier; many in a row mean that the clock was set. */
@@ -83,12 +92,7 @@ export function openChannelTimes(): ChannelClock {
       stats.outOfOrder.worstNs = Math.max(stats.outOfOrder.worstNs, -ns)
       return
     }
-    const step = stepOf(ns)
-    const known = periods.get(step)
-    if (known) {
-      known.count++
-      known.sum += ns
-    } else periods.set(step, { count: 1, sum: ns })
+    periods.add(ns)
     keepLongest(gaps, { t: t - ns, ns })
   }
 
@@ -96,16 +100,17 @@ export function openChannelTimes(): ChannelClock {
     add(t, bytes) {
       stats.count++
       stats.bytes += bytes
-      if (isFar(t)) return
+      believed = !isFar(t)
+      if (!believed) return
       stats.first = Math.min(stats.first, t)
       stats.last = Math.max(stats.last, t)
       if (previous !== undefined) addPeriod(t, t - previous)
       previous = previous === undefined ? t : Math.max(previous, t)
     },
+    count: () => stats.count,
+    isBelieved: () => believed,
     finish() {
-      const sorted = [...periods.values()]
-        .map(({ count, sum }) => ({ ns: sum / count, count }))
-        .sort((a, b) => a.ns - b.ns)
+      const sorted = periods.sorted()
       const medianNs = weightedMedian(sorted)
       const spread =
         medianNs === undefined ? [] : sorted.map(({ ns, count }) => ({ ns: Math.abs(ns - medianNs), count }))
@@ -114,20 +119,10 @@ export function openChannelTimes(): ChannelClock {
         gaps,
         medianNs,
         jitterNs: weightedMedian(spread.sort((a, b) => a.ns - b.ns)),
+        periodsOver: (limit) => sorted.reduce((sum, { ns, count }) => (ns > limit ? sum + count : sum), 0),
       }
     },
   }
-}
-
-const [asDouble, asWords] = (() => {
-  const double = new Float64Array(1)
-  return [double, new Uint32Array(double.buffer)]
-})()
-
-/** Exponent and first six bits of the fraction: a logarithm for nothing. Every machine we run on is little-endian. */
-function stepOf(ns: number): number {
-  asDouble[0] = ns
-  return (asWords[1] ?? 0) >>> 14
 }
 
 function keepLongest(gaps: Gap[], gap: Gap): void {
@@ -135,14 +130,4 @@ function keepLongest(gaps: Gap[], gap: Gap): void {
   const place = gaps.findIndex(({ ns }) => ns < gap.ns)
   gaps.splice(place === -1 ? gaps.length : place, 0, gap)
   gaps.length = Math.min(gaps.length, KEPT_GAPS)
-}
-
-function weightedMedian(sorted: { ns: number; count: number }[]): number | undefined {
-  const total = sorted.reduce((sum, { count }) => sum + count, 0)
-  let passed = 0
-  for (const { ns, count } of sorted) {
-    passed += count
-    if (passed * 2 >= total) return ns
-  }
-  return undefined
 }

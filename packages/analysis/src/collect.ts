@@ -2,8 +2,9 @@ import type { ChannelInfo, Finding, Visitor } from '@tapedeck/formats'
 import { kindOf } from './channel-names.ts'
 import { type ChannelClock, openChannelTimes } from './channel-stats.ts'
 import { openTransformTree, type TransformTree } from './content-transforms.ts'
-import { type Contents, openBudget, openContents } from './contents.ts'
+import { type Contents, openContents } from './contents.ts'
 import { type KeptTimes, openKeptTimes } from './kept-times.ts'
+import { openBudget } from './samples.ts'
 import { cleanLine } from './text.ts'
 
 // Listens to a reader and keeps what the checks need, in memory that does not grow with the file.
@@ -45,12 +46,17 @@ export function openCollection(onProgress: (fraction: number) => void): Collecti
       channels[channel]?.times.add(t, bytes)
       kept.add(channel, t)
     },
-    content: (channel, t, payload) => channels[channel]?.contents.see(t, payload),
+    content(channel, t, payload) {
+      const known = channels[channel]
+      if (known?.times.isBelieved()) known.contents.see(t, payload, known.times.count())
+    },
     marker(t, label) {
       if (markers.length < MAX_MARKERS) markers.push({ t, label: cleanLine(label, MAX_LABEL_CHARACTERS) })
     },
     finding(finding) {
-      if (findings.length < MAX_FINDINGS) findings.push(finding)
+      const known = findings.find(({ code, channel }) => code === finding.code && channel === finding.channel)
+      if (known) known.count = (known.count ?? 1) + (finding.count ?? 1)
+      else if (findings.length < MAX_FINDINGS) findings.push({ ...finding })
     },
     progress: onProgress,
   }

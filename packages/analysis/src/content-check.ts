@@ -2,6 +2,6 @@ import type { FoundIssue } from './issue.ts'
 
 /** Looks at decoded messages of one channel, then says what it found. */
 export type ContentCheck = {
-  see(t: number, message: unknown, payload: Uint8Array): void
+  see(t: number, message: unknown): void
   finish(): FoundIssue[]
 }

@@ -1,15 +1,10 @@
 import type { ContentCheck } from './content-check.ts'
 import { type FoundIssue, issue } from './issue.ts'
 import { median } from './robust.ts'
+import { thresholds } from './thresholds.ts'
 import { vectorAt } from './values.ts'
 
-const GRAVITY = 9.81
-/** Between these the scale is right for a sensor that is mostly at rest. */
-const PLAUSIBLE = [0.75 * GRAVITY, 1.35 * GRAVITY] as const
-const MIN_SAMPLES = 20
-/** So many samples at exactly the largest value, and this large, are no coincidence. */
-const SATURATED_SAMPLES = 5
-const SATURATION_FLOOR = { linear_acceleration: 15, angular_velocity: 3 }
+const { imu } = thresholds
 
 /** Scale and saturation of an inertial sensor. */
 export function openImuCheck(): ContentCheck {
@@ -27,7 +22,7 @@ export function openImuCheck(): ContentCheck {
       return [
         ...checkScale(norms),
         ...(['linear_acceleration', 'angular_velocity'] as const)
-          .flatMap((name) => extremes[name].issue(name, SATURATION_FLOOR[name]))
+          .flatMap((name) => extremes[name].issue(name, imu.saturationFloor[name]))
           .slice(0, 1),
       ]
     },
@@ -36,13 +31,13 @@ export function openImuCheck(): ContentCheck {
 
 function checkScale(norms: number[]): FoundIssue[] {
   const middle = median(norms)
-  if (norms.length < MIN_SAMPLES || !Number.isFinite(middle) || middle === 0) return []
-  if (middle >= PLAUSIBLE[0] && middle <= PLAUSIBLE[1]) return []
+  if (norms.length < imu.minSamples || !Number.isFinite(middle) || middle === 0) return []
+  if (middle >= imu.plausible[0] && middle <= imu.plausible[1]) return []
   return [
     issue('imu_scale', {
-      detail: `the acceleration is ${middle.toFixed(3)} by the median of ${norms.length} messages, about ${GRAVITY} m/s² was expected`,
+      detail: `the acceleration is ${middle.toFixed(3)} by the median of ${norms.length} messages, about ${imu.gravity} m/s² was expected`,
       value: middle,
-      threshold: GRAVITY,
+      threshold: imu.gravity,
     }),
   ]
 }
@@ -56,7 +51,7 @@ function openExtreme() {
       count++
     },
     issue(name: string, floor: number): FoundIssue[] {
-      if (largest < floor || count < SATURATED_SAMPLES) return []
+      if (largest < floor || count < imu.saturatedSamples) return []
       return [
         issue('imu_saturated', {
           detail: `${name} is at exactly ${largest.toFixed(3)}, its largest value, ${count} times`,

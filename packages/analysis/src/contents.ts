@@ -1,47 +1,29 @@
-import type { ChannelInfo, Decode, ReadStamp } from '@tapedeck/formats'
+import type { ChannelInfo, Decode } from '@tapedeck/formats'
 import { openDecoder, stampReader } from '@tapedeck/formats'
 import type { Kind } from './channel-names.ts'
 import type { Pair } from './clock.ts'
-import { openCameraCheck } from './content-camera.ts'
+import { openBlackCheck, openFrozenCheck } from './content-camera.ts'
 import type { ContentCheck } from './content-check.ts'
 import { openImuCheck } from './content-imu.ts'
 import { openLogCheck } from './content-log.ts'
 import type { TransformTree } from './content-transforms.ts'
 import { openFiniteCheck } from './content-values.ts'
+import { openDropCheck } from './drops.ts'
 import { type FoundIssue, issue } from './issue.ts'
+import { openSamples, type Sample, type SampleBudget } from './samples.ts'
 
 // What the messages themselves say: the stamp of each that is shown, and the values of some. Decoding waits until
-// the scan is over, because it may need a library that is loaded only then; samples are kept up to a limit.
+// the scan is over, because it may need a library that is loaded only then.
 
 export type Contents = {
-  see(t: number, payload: Uint8Array): void
+  /** The content of the message with this number in its channel. */
+  see(t: number, payload: Uint8Array, ordinal: number): void
   pairs(): Pair[]
   /** Decodes the samples that were kept. */
   issues(): Promise<FoundIssue[]>
 }
 
 const MAX_PAIRS = 8_192
-const MAX_SAMPLES = 400
-const MAX_SAMPLE_BYTES = 4 << 20
-const MAX_ALL_SAMPLE_BYTES = 64 << 20
-const decodedKinds = new Set<Kind>([
-  'camera',
-  'imu',
-  'gps',
-  'joints',
-  'pose',
-  'odometry',
-  'transforms',
-  'wrench',
-  'command',
-  'log',
-])
-
-export type SampleBudget = { bytes: number }
-
-export function openBudget(): SampleBudget {
-  return { bytes: MAX_ALL_SAMPLE_BYTES }
-}
 
 export function openContents(
   info: ChannelInfo,
@@ -50,51 +32,67 @@ export function openContents(
   budget: SampleBudget,
   tree: TransformTree,
 ): Contents {
-  const readStamp: ReadStamp | undefined = stampReader(info)
-  const camera = kind === 'camera' || kind === 'depth' ? openCameraCheck() : undefined
+  const readStamp = stampReader(info)
+  const checks = checksFor(info, kind, tree)
+  const frozen = kind === 'camera' || kind === 'depth' ? openFrozenCheck() : undefined
+  const drops = openDropCheck()
+  const samples = checks.length > 0 ? openSamples(kind, budget) : undefined
   let pairs: Pair[] = []
   let every = 1
   let seen = 0
-  const samples: { t: number; payload: Uint8Array }[] = []
+  let origin: { seconds: number; nanoseconds: number } | undefined
+
+  /** Without a bigint for each message: exact as far as times are. */
+  function fromOrigin(seconds: number, nanoseconds: number): number {
+    origin ??= {
+      seconds: Number(originUnixNs() / 1_000_000_000n),
+      nanoseconds: Number(originUnixNs() % 1_000_000_000n),
+    }
+    return (seconds - origin.seconds) * 1e9 + (nanoseconds - origin.nanoseconds)
+  }
 
   /** Pairs are thinned like times are: every second one goes when there are too many. */
-  function addPair(t: number, payload: Uint8Array): void {
-    if (seen++ % every !== 0 || !readStamp) return
-    const stamp = readStamp(payload)
-    if (stamp === undefined) return
-    pairs.push({ t, stamp: Number(stamp - originUnixNs()) })
+  function addPair(t: number, stamp: number): void {
+    if (seen++ % every !== 0) return
+    pairs.push({ t, stamp })
     if (pairs.length < MAX_PAIRS) return
     pairs = pairs.filter((_, index) => index % 2 === 0)
     every *= 2
   }
 
-  function keepSample(t: number, payload: Uint8Array): void {
-    if (!decodedKinds.has(kind) || samples.length >= MAX_SAMPLES) return
-    if (payload.length > MAX_SAMPLE_BYTES || payload.length > budget.bytes) return
-    budget.bytes -= payload.length
-    samples.push({ t, payload: payload.slice() })
-  }
-
   return {
-    see(t, payload) {
-      addPair(t, payload)
-      camera?.seeBytes(t, payload)
-      keepSample(t, payload)
+    see(t, payload, ordinal) {
+      const read = readStamp?.(payload)
+      if (read) {
+        const stamp = fromOrigin(read.seconds, read.nanoseconds)
+        addPair(t, stamp)
+        drops.see({ t, stamp, ordinal, sequence: read.sequence })
+      }
+      frozen?.see(t, payload)
+      samples?.offer(t, payload)
     },
     pairs: () => pairs,
     async issues() {
-      const checks = checksFor(kind, tree)
-      const decode = samples.length > 0 && (checks.length > 0 || camera) ? await openDecoder(info) : undefined
-      const undecodable = decode ? decodeAll(decode, samples, [...checks, ...(camera ? [camera] : [])]) : []
-      return [...undecodable, ...checks.flatMap((check) => check.finish()), ...(camera?.finish() ?? [])]
+      const kept = samples?.kept() ?? []
+      const decode = kept.length > 0 ? await openDecoder(info) : undefined
+      const undecodable = decode ? decodeAll(decode, kept, checks) : []
+      const latched = info.latched ?? false
+      return [
+        ...undecodable,
+        ...checks.flatMap((check) => check.finish()),
+        ...(frozen?.finish() ?? []),
+        ...(latched ? [] : drops.issues()),
+      ]
     },
   }
 }
 
-function checksFor(kind: Kind, tree: TransformTree): ContentCheck[] {
+function checksFor({ schema }: ChannelInfo, kind: Kind, tree: TransformTree): ContentCheck[] {
   switch (kind) {
     case 'imu':
       return [openImuCheck(), openFiniteCheck()]
+    case 'camera':
+      return [openBlackCheck()]
     case 'gps':
     case 'joints':
     case 'pose':
@@ -105,22 +103,18 @@ function checksFor(kind: Kind, tree: TransformTree): ContentCheck[] {
     case 'transforms':
       return [tree.check()]
     case 'log':
-      return [openLogCheck()]
+      return [openLogCheck(schema)]
     default:
       return []
   }
 }
 
-function decodeAll(
-  decode: Decode,
-  samples: { t: number; payload: Uint8Array }[],
-  checks: ContentCheck[],
-): FoundIssue[] {
+function decodeAll(decode: Decode, samples: Sample[], checks: ContentCheck[]): FoundIssue[] {
   let [failed, firstT, reason]: [number, number | undefined, string] = [0, undefined, '']
   for (const { t, payload } of samples) {
     try {
       const message = decode(payload)
-      for (const check of checks) check.see(t, message, payload)
+      for (const check of checks) check.see(t, message)
     } catch (error) {
       failed++
       firstT ??= t

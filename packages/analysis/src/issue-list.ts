@@ -45,14 +45,16 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Of those with the same channel and code the worst speaks, and all are counted. */
+/** Reader and checks may have seen the same thing: the worst speaks, and what was seen twice counts once. */
 function merge(issues: AnalysedIssue[]): AnalysedIssue[] {
   const merged = new Map<string, AnalysedIssue>()
   for (const found of issues) {
     const key = `${found.code}\0${found.channel}`
     const known = merged.get(key)
     if (!known) merged.set(key, found)
-    else merged.set(key, { ...known, count: (known.count ?? 1) + (found.count ?? 1) })
+    else if (found.count !== undefined) {
+      merged.set(key, { ...known, count: Math.max(known.count ?? 0, found.count) })
+    }
   }
   return [...merged.values()]
 }

@@ -38,6 +38,18 @@ export const thresholds = {
   earliestUnixNs: 946684800n * 1_000_000_000n,
   /** 2200-01-01: and behind this neither. */
   latestUnixNs: 7258118400n * 1_000_000_000n,
+  /** When messages count as lost. */
+  drops: {
+    minSteps: 20,
+    /** Share of steps that must be one period long, or one in the publisher's counter. */
+    regularShare: 0.6,
+    /** How far from the grid a stamp may lie, in periods. */
+    tolerance: 0.2,
+    /** Longer steps are pauses; the grid may have moved meanwhile. */
+    maxPeriods: 100,
+    minElapsedShare: 0.3,
+    keptSteps: 64,
+  },
   clock: {
     minPairs: 20,
     windows: 64,
@@ -53,6 +65,24 @@ export const thresholds = {
     foreignNs: 365 * 24 * 3600 * S,
     gpsOffsetsS: [18, 37],
     gpsToleranceNs: 100 * MS,
+  },
+  imu: {
+    gravity: 9.81,
+    /** Between these the scale is right for a sensor that is mostly at rest. */
+    plausible: [7.4, 13.2],
+    minSamples: 20,
+    /** So many samples at exactly the largest value, and this large, are no coincidence. */
+    saturatedSamples: 5,
+    saturationFloor: { linear_acceleration: 15, angular_velocity: 3 },
+  },
+  camera: {
+    /** The same picture so often, and for so long. */
+    frozenPictures: 10,
+    frozenNs: 1 * S,
+    /** Mean brightness, of 255, below which a picture is black; and share of black ones. */
+    blackMean: 4,
+    blackShare: 0.5,
+    minPictures: 3,
   },
   segment: {
     defaultWindowNs: 30 * S,

@@ -1,5 +1,5 @@
 import type { Kind } from './channel-names.ts'
-import type { ChannelTimes } from './channel-stats.ts'
+import type { ChannelTimes, Gap } from './channel-stats.ts'
 import { type FoundIssue, issue } from './issue.ts'
 import type { Range } from './range.ts'
 import { thresholds } from './thresholds.ts'
@@ -89,18 +89,20 @@ function checkGaps(channel: TimedChannel, stalls: Range[]): FoundIssue[] {
   if (!isPeriodic(channel) || times.medianNs === undefined) return []
   const limit = Math.max(thresholds.gapPeriods * times.medianNs, thresholds.gapMinNs)
   // Where everything was silent, the recorder is at fault and not each sensor.
-  const own = times.gaps.filter(
-    (gap) =>
-      gap.ns > limit && !stalls.some(({ start, end }) => gap.t <= start + 1 && gap.t + gap.ns >= end - 1),
-  )
+  const isStall = (gap: Gap) =>
+    stalls.some(({ start, end }) => gap.t <= start + 1 && gap.t + gap.ns >= end - 1)
+  const long = times.gaps.filter(({ ns }) => ns > limit)
+  const own = long.filter((gap) => !isStall(gap))
+  // Only the longest are kept with their places; all are counted.
+  const count = Math.max(own.length, times.periodsOver(limit) - (long.length - own.length))
   const [longest] = own
   if (!longest) return []
   return [
     issue('message_gap', {
       severity: longest.ns > thresholds.gapErrorNs ? 'error' : 'warning',
-      detail: `silent for ${seconds(longest.ns)}, ${Math.round(longest.ns / times.medianNs)} periods of ${ms(times.medianNs)}; ${own.length} such gaps`,
+      detail: `silent for ${seconds(longest.ns)}, ${Math.round(longest.ns / times.medianNs)} periods of ${ms(times.medianNs)}; ${count} such gaps`,
       t: longest.t,
-      count: own.length,
+      count,
       value: longest.ns,
       threshold: limit,
     }),

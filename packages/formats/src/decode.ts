@@ -1,4 +1,5 @@
 import { isBounded } from './definition-bounds.ts'
+import { protobufDecoder } from './protobuf/message.ts'
 import type { ChannelInfo } from './recording.ts'
 
 // Whole messages, for the few whose values are looked at. Loaded only when a channel needs it.
@@ -9,11 +10,13 @@ export type Decode = (payload: Uint8Array) => unknown
 /** Undefined where the encoding or the definition cannot be read. */
 export async function openDecoder({
   encoding,
+  schema,
   schemaEncoding,
   schemaData,
 }: ChannelInfo): Promise<Decode | undefined> {
   if (encoding === 'json') return (payload) => JSON.parse(Buffer.from(payload).toString('utf8'))
   if (schemaData.length === 0) return undefined
+  if (encoding === 'protobuf' && schemaEncoding === 'protobuf') return protobufDecoder(schemaData, schema)
   const text = Buffer.from(schemaData).toString('utf8')
   try {
     if (encoding === 'ros1' && schemaEncoding === 'ros1msg') return await ros1(text)

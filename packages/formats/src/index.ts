@@ -15,8 +15,9 @@ import { video } from './video.ts'
 
 export { type Decode, openDecoder } from './decode.ts'
 export type { Detected } from './detect.ts'
+export { jpegBrightness } from './jpeg.ts'
 export * from './recording.ts'
-export { type ReadStamp, stampReader } from './stamp.ts'
+export { type ReadStamp, type Stamp, stampReader } from './stamp.ts'
 
 /** Those with a magic of their own come before those that are told by looking at text. */
 export const readers: Reader[] = [

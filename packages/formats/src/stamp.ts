@@ -1,12 +1,25 @@
+import { findTimestamp, timestampAt } from './protobuf/timestamp.ts'
 import type { ChannelInfo } from './recording.ts'
 
 // The stamp that the sensor put into a message, read from its first bytes where the encoding allows it, without
 // decoding the rest.
 
-/** Nanoseconds of Unix time, or undefined where a message has none. */
-export type ReadStamp = (payload: Uint8Array) => bigint | undefined
+export type Stamp = {
+  seconds: number
+  nanoseconds: number
+  /** A counter of the publisher. */
+  sequence?: number
+}
 
-export function stampReader({ encoding, schema, schemaData }: ChannelInfo): ReadStamp | undefined {
+/** Unix time, or undefined where a message has none. */
+export type ReadStamp = (payload: Uint8Array) => Stamp | undefined
+
+export function stampReader({
+  encoding,
+  schema,
+  schemaEncoding,
+  schemaData,
+}: ChannelInfo): ReadStamp | undefined {
   const text = () => Buffer.from(schemaData).toString('latin1')
   switch (encoding) {
     case 'ros1':
@@ -15,8 +28,10 @@ export function stampReader({ encoding, schema, schemaData }: ChannelInfo): Read
       return beginsWithHeader(text()) || beginsWithIdlHeader(text(), schema) ? cdrStamp : undefined
     case 'json':
       return jsonStamp
-    case 'protobuf':
-      return schema.startsWith('foxglove.') ? protobufStamp : undefined
+    case 'protobuf': {
+      const path = schemaEncoding === 'protobuf' ? findTimestamp(schemaData, schema) : undefined
+      return path && ((payload) => timestampAt(payload, path))
+    }
     default:
       return undefined
   }
@@ -38,48 +53,30 @@ function beginsWithIdlHeader(definition: string, schema: string): boolean {
   ).test(definition)
 }
 
-function fromParts(seconds: number, nanoseconds: number): bigint {
-  return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds)
-}
-
 /** uint32 seq, uint32 secs, uint32 nsecs. */
-function ros1Stamp(payload: Uint8Array): bigint | undefined {
+function ros1Stamp(payload: Uint8Array): Stamp | undefined {
   if (payload.length < 12) return undefined
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
-  return fromParts(view.getUint32(4, true), view.getUint32(8, true))
+  return {
+    sequence: view.getUint32(0, true),
+    seconds: view.getUint32(4, true),
+    nanoseconds: view.getUint32(8, true),
+  }
 }
 
 /** Four bytes of encapsulation, whose second tells the byte order; int32 sec, uint32 nanosec. */
-function cdrStamp(payload: Uint8Array): bigint | undefined {
+function cdrStamp(payload: Uint8Array): Stamp | undefined {
   if (payload.length < 12) return undefined
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength)
   const little = ((payload[1] ?? 0) & 1) === 1
-  return fromParts(view.getInt32(4, little), view.getUint32(8, little))
+  return { seconds: view.getInt32(4, little), nanoseconds: view.getUint32(8, little) }
 }
 
-/** Field 1 is a google.protobuf.Timestamp: 1 seconds, 2 nanos, both varints. */
-function protobufStamp(payload: Uint8Array): bigint | undefined {
-  if (payload[0] !== 0x0a) return undefined
-  const end = 2 + (payload[1] ?? 0)
-  let [seconds, nanoseconds, at] = [0n, 0n, 2]
-  while (at < end && at < payload.length) {
-    const tag = payload[at++]
-    let [value, shift] = [0n, 0n]
-    for (;;) {
-      const byte = payload[at++]
-      if (byte === undefined || shift > 63n) return undefined
-      value |= BigInt(byte & 0x7f) << shift
-      shift += 7n
-      if (byte < 0x80) break
-    }
-    if (tag === 0x08) seconds = value
-    else if (tag === 0x10) nanoseconds = value
-    else return undefined
-  }
-  return seconds * 1_000_000_000n + nanoseconds
-}
+/** Larger ones are pictures and clouds in base64, too long to be parsed for a stamp. */
+const MAX_JSON_BYTES = 1 << 16
 
-function jsonStamp(payload: Uint8Array): bigint | undefined {
+function jsonStamp(payload: Uint8Array): Stamp | undefined {
+  if (payload.length > MAX_JSON_BYTES) return undefined
   try {
     const message: unknown = JSON.parse(Buffer.from(payload).toString('utf8'))
     return fromJson(get(get(message, 'header'), 'stamp')) ?? fromJson(get(message, 'timestamp'))
@@ -88,11 +85,11 @@ function jsonStamp(payload: Uint8Array): bigint | undefined {
   }
 }
 
-function fromJson(stamp: unknown): bigint | undefined {
+function fromJson(stamp: unknown): Stamp | undefined {
   const seconds = get(stamp, 'sec') ?? get(stamp, 'secs')
   const nanoseconds = get(stamp, 'nsec') ?? get(stamp, 'nanosec') ?? get(stamp, 'nsecs')
   if (!Number.isSafeInteger(seconds) || !Number.isSafeInteger(nanoseconds)) return undefined
-  return fromParts(Number(seconds), Number(nanoseconds))
+  return { seconds: Number(seconds), nanoseconds: Number(nanoseconds) }
 }
 
 function get(value: unknown, name: string): unknown {
