@@ -70,6 +70,12 @@ export type ChangeMember = Type.Static<typeof ChangeMember>
 
 export const ListAuditLog = Type.Object(
   {
+    action: Type.Optional(
+      Type.String({
+        pattern: '^[a-z_]{1,40}\\.[a-z_]{1,40}$',
+        expectation: 'must be an action such as key.created',
+      }),
+    ),
     cursor: Type.Optional(
       Type.String({ pattern: '^[0-9]{1,18}$', expectation: 'must be the next_cursor of a page' }),
     ),

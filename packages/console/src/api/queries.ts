@@ -214,11 +214,11 @@ export function invitationsQuery({ id, ask }: Organisation) {
   })
 }
 
-export function auditLogQuery({ id, ask }: Organisation) {
+export function auditLogQuery({ id, ask }: Organisation, filters: Filters) {
   return infiniteQueryOptions({
-    queryKey: [id, 'audit_log'],
+    queryKey: [id, 'audit_log', filters],
     queryFn: ({ pageParam }) =>
-      ask<ConsoleList<AuditEntry>>('GET', `/console/api/audit_log${queryOf(pageParam)}`),
+      ask<ConsoleList<AuditEntry>>('GET', `/console/api/audit_log${queryOf({ ...filters, ...pageParam })}`),
     initialPageParam: {} as Filters,
     getNextPageParam: ({ next_cursor }): Filters | undefined =>
       next_cursor ? { cursor: next_cursor } : undefined,

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import type { AuditEntry } from '@tapedeck/contract'
 import { useOrganisation } from '../api/organisation.ts'
 import { auditLogQuery } from '../api/queries.ts'
+import { ChoiceFilter, FilterBar, useFilters } from '../parts/filters.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { More } from '../parts/more.tsx'
 import { Page } from '../parts/page.tsx'
@@ -10,12 +11,42 @@ import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
 import { At } from '../parts/time.tsx'
 
+const actions = [
+  'key.created',
+  'key.revoked',
+  'member.joined',
+  'member.changed',
+  'member.removed',
+  'invitation.created',
+  'invitation.revoked',
+  'session.created',
+  'session.deleted',
+  'session.reprocessed',
+  'calibration.stored',
+  'webhook_endpoint.created',
+  'webhook_endpoint.updated',
+  'webhook_endpoint.deleted',
+  'webhook_endpoint.secret_rotated',
+  'webhook_endpoint.tested',
+  'webhook_delivery.redelivered',
+]
+
 export function AuditLogPage() {
   const organisation = useOrganisation()
-  const log = useInfiniteQuery(auditLogQuery(organisation))
+  const [filters, setFilter, clear] = useFilters(['action'])
+  const log = useInfiniteQuery(auditLogQuery(organisation, filters))
   const entries = log.data?.pages.flatMap(({ data }) => data)
   return (
     <Page title="Audit log" lead="Every change, who made it, and when.">
+      <FilterBar isFiltered={filters.action !== undefined} onClear={clear}>
+        <ChoiceFilter
+          label="What"
+          data={actions}
+          value={filters.action ?? ''}
+          onChange={(value) => setFilter('action', value)}
+          width={260}
+        />
+      </FilterBar>
       {log.isError && !entries && <Failure error={log.error} onRetry={() => void log.refetch()} />}
       {log.isPending && <Loading />}
       {entries?.length === 0 && (

@@ -22,7 +22,7 @@ export function DevicePage() {
   return (
     <Page
       title={name}
-      lead={
+      back={
         <Link className="quiet" to="/o/$organisation/devices" params={{ organisation: organisation.slug }}>
           <Group gap={2} component="span">
             <Icon name="back" size={14} /> Devices

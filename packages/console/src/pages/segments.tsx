@@ -127,7 +127,7 @@ function SegmentTable({ segments }: { segments: Segment[] }) {
   )
 }
 
-const MOST_ISSUES = 3
+const MOST_ISSUES = 2
 
 function SegmentRow({ segment }: { segment: Segment }) {
   const { slug } = useOrganisation()
@@ -135,7 +135,7 @@ function SegmentRow({ segment }: { segment: Segment }) {
   const part = useMemo(() => ({ fromNs: BigInt(t_start_ns), toNs: BigInt(t_end_ns) }), [t_start_ns, t_end_ns])
   return (
     <tr className="link">
-      <td style={{ maxWidth: 220 }}>
+      <td style={{ minWidth: 140, maxWidth: 200 }}>
         <Link
           className="quiet"
           to="/o/$organisation/sessions/$session"
@@ -145,12 +145,12 @@ function SegmentRow({ segment }: { segment: Segment }) {
             {segment.label || `Segment ${segment.index + 1}`}
           </Text>
         </Link>
-        <Text size="xs" c="dimmed">
+        <Text size="xs" c="dimmed" className="clip">
           cut at {cuts[segment.cut]}
         </Text>
       </td>
       <td>
-        <Strip session={segment.session} part={part} width={200} height={26} />
+        <Strip session={segment.session} part={part} width={170} height={24} />
       </td>
       <td>
         <At at={segment.started_at} />
@@ -182,7 +182,7 @@ function SegmentRow({ segment }: { segment: Segment }) {
 
 const cuts = { start: 'the beginning', marker: 'a mark', silence: 'a silence', window: 'a window' }
 
-const MOST_KINDS = 24
+const MOST_KINDS = 12
 
 /** One square for each channel, in the colour of its kind. */
 function Kinds({ segment }: { segment: Segment }) {

@@ -39,7 +39,7 @@ export function SessionPage() {
           <span data-testid="filename">{session.filename}</span> <StatusPill session={session} />
         </Group>
       }
-      lead={
+      back={
         <Link className="quiet" to="/o/$organisation/sessions" params={{ organisation: organisation.slug }}>
           <Group gap={2} component="span">
             <Icon name="back" size={14} /> Sessions

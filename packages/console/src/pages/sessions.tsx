@@ -117,7 +117,6 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
             <th>Length</th>
             <th>Channels</th>
             <th>Issues</th>
-            <th>Size</th>
             <th>Created</th>
             <th>
               <span className="visually-hidden">Actions</span>
@@ -139,17 +138,16 @@ function SessionRow({ session }: { session: Session }) {
   const params = { organisation: slug, session: session.id }
   return (
     <tr className="link" data-session={session.id}>
-      <td style={{ maxWidth: 300 }}>
+      <td style={{ maxWidth: 260 }}>
         <Link className="quiet" to="/o/$organisation/sessions/$session" params={params}>
           <Text size="sm" fw={500} className="clip" title={session.filename}>
             {session.filename}
           </Text>
         </Link>
-        {session.notes && (
-          <Text size="xs" c="dimmed" className="clip" title={session.notes}>
-            {session.notes}
-          </Text>
-        )}
+        <Text size="xs" c="dimmed" className="clip" title={session.notes ?? ''}>
+          {formatBytes(session.bytes)}
+          {session.notes ? ` · ${session.notes}` : ''}
+        </Text>
       </td>
       <td>
         <StatusPill session={session} />
@@ -174,7 +172,6 @@ function SessionRow({ session }: { session: Session }) {
           '–'
         )}
       </td>
-      <td className="numbers">{formatBytes(session.bytes)}</td>
       <td>
         <Ago at={session.created_at} />
       </td>

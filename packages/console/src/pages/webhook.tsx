@@ -41,7 +41,7 @@ export function WebhookPage() {
           )}
         </Group>
       }
-      lead={
+      back={
         <Link className="quiet" to="/o/$organisation/webhooks" params={{ organisation: organisation.slug }}>
           <Group gap={2} component="span">
             <Icon name="back" size={14} /> Webhooks

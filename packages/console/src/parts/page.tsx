@@ -4,11 +4,14 @@ import { type ReactNode, useEffect } from 'react'
 /** Title, a line on what the page is for, what can be done, and the page. */
 export function Page({
   title,
+  back,
   lead,
   actions,
   children,
 }: {
   title: ReactNode
+  /** The way to where one came from. */
+  back?: ReactNode
   lead?: ReactNode
   actions?: ReactNode
   children: ReactNode
@@ -18,6 +21,11 @@ export function Page({
     <main style={{ padding: '24px clamp(16px, 3vw, 36px) 64px', maxWidth: 1500 }}>
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
         <div style={{ minWidth: 0, flex: 1 }}>
+          {back && (
+            <Text size="sm" c="dimmed" mb={6} component="div">
+              {back}
+            </Text>
+          )}
           <Title order={1} className="wrap">
             {title}
           </Title>

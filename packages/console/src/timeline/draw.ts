@@ -4,7 +4,7 @@ import { formatOffset, ticks, type View } from './view.ts'
 
 // Everything that is drawn, on canvases whose unit is one pixel of the page. Only what is seen is drawn.
 
-export const ROW_HEIGHT = 26
+export const ROW_HEIGHT = 25
 export const BAR_HEIGHT = 18
 export const HEAD_HEIGHT = 44
 const SEGMENT_TOP = 24
@@ -59,11 +59,10 @@ function drawBars(
   width: number,
   base: number,
 ): void {
-  if (row.fullHz === 0) return
   context.fillStyle = colour
   const binsPerPixel = (view.toNs - view.fromNs) / binNs / width
   const first = view.fromNs / binNs
-  const full = (row.fullHz * binsPerPixel * binNs) / 1e9
+  const full = row.fullHz === undefined ? 0 : (row.fullHz * binsPerPixel * binNs) / 1e9
   let height = 0
   let from = 0
   for (let x = 0; x <= width; x++) {

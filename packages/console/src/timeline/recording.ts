@@ -9,8 +9,8 @@ export type Row = {
   sums: Float64Array
   /** Stretches without a message between the first and the last, as pairs of bins; only those that are unusual. */
   gaps: Int32Array
-  /** A rate that is full height. */
-  fullHz: number
+  /** A rate that is full height; without one every message is. */
+  fullHz: number | undefined
 }
 
 export type Recording = {
@@ -42,14 +42,8 @@ async function inflate(packed: string): Promise<Uint32Array> {
 
 export function toRow(name: string, counts: Uint32Array, binNs: number, rateHz: number | null): Row {
   const sums = new Float64Array(counts.length + 1)
-  let most = 0
-  for (let bin = 0; bin < counts.length; bin++) {
-    const count = counts[bin] ?? 0
-    sums[bin + 1] = (sums[bin] ?? 0) + count
-    if (count > most) most = count
-  }
-  const mostHz = binNs > 0 ? most / (binNs / 1e9) : 0
-  return { name, sums, gaps: findGaps(counts, binNs, rateHz), fullHz: rateHz ? rateHz * 1.25 : mostHz }
+  for (let bin = 0; bin < counts.length; bin++) sums[bin + 1] = (sums[bin] ?? 0) + (counts[bin] ?? 0)
+  return { name, sums, gaps: findGaps(counts, binNs, rateHz), fullHz: rateHz ? rateHz * 1.25 : undefined }
 }
 
 function findGaps(counts: Uint32Array, binNs: number, rateHz: number | null): Int32Array {
@@ -79,17 +73,27 @@ function sumAt(sums: Float64Array, at: number): number {
   return before + (at - bin) * ((sums[bin + 1] ?? 0) - before)
 }
 
-/** How much of the recording is alive in each of so many columns, from 0 to 1, over all channels. */
+/** How much of the recording is alive in each of so many columns, over all channels: 1 where the most is. */
 export function activityOf(recording: Recording, from: number, to: number, columns: number): Float32Array {
   const activity = new Float32Array(columns)
   const step = (to - from) / columns
   const seconds = (step * recording.binNs) / 1e9
-  const rows = recording.rows.filter(({ fullHz }) => fullHz > 0)
-  for (const row of rows) {
+  for (const row of recording.rows) {
+    const fullHz = row.fullHz ?? usualHz(row, recording)
     for (let column = 0; column < columns; column++) {
       const hz = countBetween(row, from + column * step, from + (column + 1) * step) / (seconds || 1)
-      activity[column] = (activity[column] ?? 0) + Math.min(1, hz / row.fullHz) / rows.length
+      activity[column] = (activity[column] ?? 0) + Math.min(1, hz / fullHz)
     }
   }
-  return activity
+  const most = activity.reduce((one, other) => Math.max(one, other), 0)
+  return most > 0 ? activity.map((value) => value / most) : activity
+}
+
+/** What an even spread of its messages would be, where no rate is known. */
+function usualHz({ sums }: Row, { spanNs }: Recording): number {
+  return Math.max((sums.at(-1) ?? 0) / (spanNs / 1e9 || 1), Number.EPSILON) * 1.25
+}
+
+export function isSilent({ sums }: Row): boolean {
+  return sums.at(-1) === 0
 }

@@ -7,7 +7,7 @@ import { channelsQuery, segmentsOfQuery, timelineQuery } from '../api/queries.ts
 import { Failure, Loading } from '../parts/states.tsx'
 import { colourOfKind } from './colours.ts'
 import type { Stretch } from './draw.ts'
-import { type Recording, unpack } from './recording.ts'
+import { isSilent, type Recording, unpack } from './recording.ts'
 import { type Lane, type Note, Timeline } from './timeline.tsx'
 
 /** The timeline of a session: its counts, its segments, its issues at their place. */
@@ -45,7 +45,9 @@ function prepareAll(recording: Recording, channels: Channel[], segments: Segment
     found.flatMap(({ t_ns, severity, code, detail }) =>
       t_ns === undefined ? [] : [{ atNs: since(t_ns), severity, title: titleOf(code), detail }],
     )
-  const lanes = recording.rows.map((row): Lane => {
+  // Those that have said nothing come last.
+  const rows = recording.rows.toSorted((a, b) => Number(isSilent(a)) - Number(isSilent(b)))
+  const lanes = rows.map((row): Lane => {
     const channel = byName.get(row.name)
     const notes = notesOf(channel?.issues ?? [])
     return { row, label: row.name, colour: colourOfKind(channel?.kind ?? 'other'), marks: notes, notes }

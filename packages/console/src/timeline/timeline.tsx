@@ -22,7 +22,7 @@ import {
   type Stretch,
   timeAt,
 } from './draw.ts'
-import { countBetween, type Recording } from './recording.ts'
+import { countBetween, isSilent, type Recording } from './recording.ts'
 import { prepare, useColours, useWidth } from './use-canvas.ts'
 import { formatOffset, pan, type View, whole, zoom } from './view.ts'
 
@@ -34,7 +34,9 @@ export type Lane = RowLook & { label: string; notes: Note[] }
 
 type Props = { recording: Recording; lanes: Lane[]; segments: Stretch[]; notes: Note[] }
 
-const LABELS = 190
+const WIDE_LABELS = 260
+const NARROW_LABELS = 130
+const NARROW = 720
 const OVERVIEW_HEIGHT = 38
 const MOST_HEIGHT = 560
 
@@ -50,7 +52,8 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
   const [hover, setHover] = useState<Hover>()
   const [shown, setShown] = useState(view.current)
   const height = Math.min(MOST_HEIGHT, lanes.length * ROW_HEIGHT)
-  const plot = Math.max(0, width - LABELS)
+  const labelWidth = width < NARROW ? NARROW_LABELS : WIDE_LABELS
+  const plot = Math.max(0, width - labelWidth)
   const activity = useMemo(() => overviewOf(recording, plot), [recording, plot])
 
   const draw = useCallback(() => {
@@ -90,7 +93,7 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
   }, [redraw])
 
   useWheel(scroller, (event, x) => {
-    const around = timeAt(x - LABELS, view.current, plot)
+    const around = timeAt(x - labelWidth, view.current, plot)
     if (event.ctrlKey || event.metaKey)
       look(zoom(view.current, Math.exp(-event.deltaY / 180), around, recording.spanNs))
     else
@@ -151,7 +154,7 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
         </Group>
       </Group>
       <div style={{ display: 'flex', borderBottom: '1px solid var(--line)' }}>
-        <Labels>whole recording</Labels>
+        <Labels width={labelWidth}>whole recording</Labels>
         <canvas
           ref={overview}
           style={{ width: plot, height: OVERVIEW_HEIGHT, cursor: 'ew-resize', touchAction: 'none' }}
@@ -162,7 +165,7 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
         />
       </div>
       <div style={{ display: 'flex', borderBottom: '1px solid var(--line)' }}>
-        <Labels>
+        <Labels width={labelWidth}>
           <span style={{ alignSelf: 'flex-end', paddingBottom: 5 }}>segments</span>
         </Labels>
         <canvas ref={head} style={{ width: plot, height: HEAD_HEIGHT }} role="img" aria-label="Segments" />
@@ -177,7 +180,9 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
         aria-label={`Timeline of ${lanes.length} channels. The table of channels below says the same in words.`}
       >
         <div style={{ height: lanes.length * ROW_HEIGHT, display: 'flex' }}>
-          <div style={{ width: LABELS, flex: 'none', borderRight: '1px solid var(--line)' }}>{labels}</div>
+          <div style={{ width: labelWidth, flex: 'none', borderRight: '1px solid var(--line)' }}>
+            {labels}
+          </div>
           <div style={{ position: 'sticky', top: 0, height, flex: 'none' }}>
             <canvas
               ref={rows}
@@ -217,13 +222,13 @@ function ViewButton({ label, onClick, children }: { label: string; onClick: () =
   )
 }
 
-function Labels({ children }: { children: React.ReactNode }) {
+function Labels({ width, children }: { width: number; children: React.ReactNode }) {
   return (
     <Text
       size="xs"
       c="dimmed"
       component="div"
-      style={{ width: LABELS, flex: 'none', display: 'flex', alignItems: 'center', paddingInline: 12 }}
+      style={{ width, flex: 'none', display: 'flex', alignItems: 'center', paddingInline: 12 }}
     >
       {children}
     </Text>
@@ -244,7 +249,10 @@ function LaneLabel({ lane }: { lane: Lane }) {
       }}
     >
       <span style={{ width: 8, height: 8, borderRadius: 2, background: lane.colour, flex: 'none' }} />
-      <span className="clip">{lane.label}</span>
+      <span className="clip" style={{ color: isSilent(lane.row) ? 'var(--muted)' : undefined }}>
+        {lane.label}
+        {isSilent(lane.row) && ' (no messages)'}
+      </span>
     </div>
   )
 }

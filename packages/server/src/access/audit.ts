@@ -18,7 +18,6 @@ export type Action =
   | 'invitation.created'
   | 'invitation.revoked'
   | 'session.created'
-  | 'session.completed'
   | 'session.deleted'
   | 'session.reprocessed'
   | 'calibration.stored'

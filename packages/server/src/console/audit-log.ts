@@ -1,4 +1,4 @@
-import type { AuditEntry, ConsoleList } from '@tapedeck/contract'
+import type { AuditEntry, ConsoleList, ListAuditLog } from '@tapedeck/contract'
 import type { Db } from '../db/database.ts'
 import type { Member } from './member.ts'
 
@@ -8,7 +8,7 @@ const PAGE = 100
 export async function listAuditLog(
   db: Db,
   { live, sandboxId }: Member,
-  cursor: string | undefined,
+  { action, cursor }: ListAuditLog,
 ): Promise<ConsoleList<AuditEntry>> {
   let query = db
     .selectFrom('audit_log')
@@ -26,6 +26,7 @@ export async function listAuditLog(
     .where('organisation_id', 'in', [live.id, sandboxId])
     .orderBy('id', 'desc')
     .limit(PAGE + 1)
+  if (action !== undefined) query = query.where('action', '=', action)
   if (cursor !== undefined) query = query.where('id', '<', Number(cursor))
   const rows = await query.execute()
   const page = rows.slice(0, PAGE)

@@ -1,4 +1,4 @@
-import type { Role } from '@tapedeck/contract'
+import type { ListAuditLog, Role } from '@tapedeck/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import type { Account, Client } from '../console/accounts.ts'
@@ -22,7 +22,7 @@ type Call<Body extends TObject> = {
   /** `:id` of the path; empty where it has none. */
   id: string
   body: Static<Body>
-  query: { cursor?: string }
+  query: ListAuditLog
   /** Hands cookies to the browser. */
   keep: Keep
 }

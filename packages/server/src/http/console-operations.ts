@@ -153,7 +153,7 @@ function organisation(deps: Deps): ConsoleOperation[] {
       'GET',
       '/audit_log',
       Nothing,
-      ({ query }, member) => listAuditLog(db, member, query.cursor),
+      ({ query }, member) => listAuditLog(db, member, query),
       ListAuditLog,
     ),
   ]

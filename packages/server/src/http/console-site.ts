@@ -110,7 +110,7 @@ function pageHeaders(nonce: string, uploadOrigin: string): Record<string, string
       "frame-ancestors 'none'",
     ].join('; '),
     'Cache-Control': 'no-store',
-    'Referrer-Policy': 'no-referrer',
+    'Referrer-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
     'X-Frame-Options': 'DENY',
     'Cross-Origin-Opener-Policy': 'same-origin',

@@ -129,7 +129,7 @@ function storingCommit(
     onStored(json)
     return result
   }
-  return { transaction, statement: transaction }
+  return { transaction, statement: transaction, describe() {} }
 }
 
 async function store(

@@ -26,7 +26,7 @@ export type Operation<Query extends TObject = TObject, Body extends TObject = TO
   id: string
   tag: 'Sessions' | 'Segments' | 'Devices' | 'Webhooks' | 'Events'
   permission: 'read' | 'write'
-  /** How the audit log calls what it does; every operation that needs `write` has it. */
+  /** How the audit log calls what it does; every operation that needs `write` has it but the completion of an upload. */
   change?: Action
   summary: string
   description: string

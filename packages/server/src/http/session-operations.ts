@@ -88,7 +88,6 @@ export function sessionOperations(deps: SessionDeps): Operation[] {
       method: 'POST',
       path: '/v1/sessions/{id}/complete',
       id: 'completeSession',
-      change: 'session.completed',
       tag: 'Sessions',
       permission: 'write',
       summary: 'Complete a session',

@@ -29,6 +29,7 @@ export async function create(
     number: index + 1,
     url: urlOf(index + 1),
   }))
+  commit.describe(`${input.filename} (${input.site})`)
   return commit.statement(async (db) => {
     await db
       .with('new_site', (cte) =>

@@ -12,7 +12,8 @@ export async function remove(
   id: string,
   commit: Commit,
 ): Promise<DeletedSession> {
-  await findSession(db, caller, id)
+  const { filename, site } = await findSession(db, caller, id)
+  commit.describe(`${filename} (${site})`)
   return commit.transaction(async (trx) => {
     const { numDeletedRows } = await trx.deleteFrom('sessions').where('id', '=', id).executeTakeFirst()
     if (numDeletedRows === 0n) throw sessionNotFound(id)

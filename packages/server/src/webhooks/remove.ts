@@ -11,7 +11,8 @@ export async function removeEndpoint(
   id: string,
   commit: Commit,
 ): Promise<DeletedWebhookEndpoint> {
-  await findEndpoint(db, caller, id)
+  const { url } = await findEndpoint(db, caller, id)
+  commit.describe(url)
   return commit.statement(async (connection) => {
     const { numDeletedRows } = await connection
       .deleteFrom('webhook_endpoints')

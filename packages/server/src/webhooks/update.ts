@@ -20,7 +20,8 @@ export async function updateEndpoint(
 ): Promise<WebhookEndpoint> {
   if (input.events) refuseRepeated(input.events)
   if (input.url !== undefined) await targets.check(input.url)
-  await findEndpoint(db, caller, id)
+  const { url } = await findEndpoint(db, caller, id)
+  commit.describe(`${url}: ${Object.keys(input).join(', ')}`)
   return commit.transaction(async (trx) => {
     // Deliveries before endpoints: so does whoever writes outcomes.
     if (input.status === 'disabled') await failWaiting(trx, id)
