@@ -2,23 +2,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 
-/**
- * Written and honest, but not all of them pass or were proven on a quiet machine: each leaves this list with the fix
- * that its failures ask for. Run them by name.
- */
-const pending = [
-  'packages/cli/test/beside-service.test.ts',
-  'packages/cli/test/cli.test.ts',
-]
-const isPending = (file: string) => pending.includes(file)
-
 const given = process.argv.slice(2)
 const named = given.filter((argument) => !argument.startsWith('--'))
 const flags = given.filter((argument) => argument.startsWith('--'))
 const all = globSync(['*.test.ts', 'packages/*/{src,test}/**/*.test.ts']).sort()
-const files = named.length > 0 ? named : all.filter((file) => !isPending(file))
-if (named.length === 0)
-  process.stdout.write(`${all.filter(isPending).length} test files are pending; see scripts/test.ts\n`)
+const files = named.length > 0 ? named : all
 const missing = files.filter((file) => !existsSync(file))
 if (missing.length > 0) {
   process.stderr.write(`there is no test ${missing.join(', ')}\n`)

@@ -14,12 +14,11 @@ try {
   const child = spawn(
     pinnedNode(root),
     ['--disable-warning=ExperimentalWarning', main, ...process.argv.slice(2)],
-    {
-      stdio: 'inherit',
-    },
+    // The channel tells the child when we are gone, however we went.
+    { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
   )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
-  child.on('exit', (code) => process.exit(code ?? 1))
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))
 } catch (error) {
   process.stderr.write(`tapedeck: ${error.message}\n`)
   process.exitCode = 1

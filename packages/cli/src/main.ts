@@ -1,67 +1,64 @@
 import { parseArgs } from 'node:util'
-import { ConfigError } from '@tapedeck/server/admin'
-import { keys } from './commands/keys.ts'
-import { orgs } from './commands/orgs.ts'
-import { processing } from './commands/processing.ts'
-import { UsageError } from './usage.ts'
+import { type Command, type Context, INTERRUPTED } from './command.ts'
+import { commands } from './commands.ts'
+import { helpFor } from './help.ts'
+import { inOneLine, isWrongUse } from './tell-error.ts'
+import { openTerminal } from './terminal.ts'
+import { type Flags, type OptionName, options, UsageError } from './usage.ts'
 
-const HELP = `tapedeck: the command line of Tapedeck
-
-  tapedeck orgs create NAME                  make an organisation and its sandbox
-  tapedeck orgs list
-  tapedeck keys create --org NAME            make a key; it is shown only this once
-      [--permissions read,write] [--test] [--name TEXT]
-  tapedeck keys list [--org NAME]
-  tapedeck keys revoke ID                    once it returns, no node takes the key any more
-  tapedeck processing pause                  let completed sessions rest in "uploaded"
-  tapedeck processing resume
-
-  --json   print one JSON object
-  --help   print this
-
-These commands work on the database that the environment names (DATABASE_URL, or the embedded one in
-TAPEDECK_DATA_DIR, by default ./data), while the service runs and while it does not.
-
-Exit codes: 0 done, 1 failed, 2 used wrongly.
-`
-
-const options = {
-  help: { type: 'boolean', short: 'h' },
-  json: { type: 'boolean' },
-  org: { type: 'string' },
-  permissions: { type: 'string' },
-  test: { type: 'boolean' },
-  name: { type: 'string' },
-} as const
-
-const commands = { orgs, keys, processing }
+// Started by bin/tapedeck.mjs, which tells us by the end of the channel that it was killed.
+if (process.channel) {
+  process.channel.unref()
+  process.on('disconnect', () => process.exit(1))
+}
+// Whoever reads our output may have read enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
 process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: string[]): Promise<number> {
+  const interruption = new AbortController()
+  const terminal = openTerminal(process.env)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      interruption.abort(new Error('interrupted'))
+      // Who asks twice means it.
+      process.once(signal, () => process.exit(INTERRUPTED))
+    })
+  }
   try {
     const { values, positionals } = parse(args)
-    if (values.help || positionals.length === 0) {
-      process.stdout.write(HELP)
+    const [noun, ...rest] = positionals
+    if (values.help || noun === undefined) {
+      terminal.print(helpFor(noun))
       return 0
     }
-    const [noun = '', ...rest] = positionals
-    const command = Object.entries(commands).find(([name]) => name === noun)?.[1]
+    const command = Object.hasOwn(commands, noun) ? commands[noun] : undefined
     if (!command) throw new UsageError(`there is no command ${noun}`)
-    process.stdout.write(await command(rest, values))
-    return 0
+    refuseOthers(noun, command, values)
+    const context: Context = { flags: values, env: process.env, terminal, signal: interruption.signal }
+    const run = await command.load()
+    return (await run(rest, context)) ?? 0
   } catch (error) {
-    const wrongUse = error instanceof UsageError || error instanceof ConfigError
-    const hint = error instanceof UsageError ? '; see: tapedeck --help' : ''
-    process.stderr.write(`tapedeck: ${error instanceof Error ? error.message : error}${hint}\n`)
-    return wrongUse ? 2 : 1
+    if (interruption.signal.aborted) {
+      terminal.note('tapedeck: interrupted\n')
+      return INTERRUPTED
+    }
+    terminal.note(`tapedeck: ${inOneLine(error)}\n`)
+    return isWrongUse(error) ? 2 : 1
   }
 }
 
-function parse(args: string[]) {
+function parse(args: string[]): { values: Flags; positionals: string[] } {
   try {
     return parseArgs({ args, options, allowPositionals: true })
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+function refuseOthers(noun: string, command: Command, values: Flags): void {
+  const allowed: OptionName[] = [...command.options, 'help', 'json']
+  const other = (Object.keys(values) as OptionName[]).find((name) => !allowed.includes(name))
+  if (other) throw new UsageError(`${noun} takes no --${other}`)
 }

@@ -9,7 +9,8 @@ export type Result = { code: number; stdout: string; stderr: string }
 export function tapedeck(dataDir: string, args: string[], env: Record<string, string> = {}): Promise<Result> {
   const { PATH = '', HOME = '' } = process.env
   return new Promise((resolve) => {
-    const options = { env: { PATH, HOME, TAPEDECK_DATA_DIR: dataDir, ...env } }
+    const home = { HOME, XDG_CONFIG_HOME: join(dataDir, 'config'), XDG_STATE_HOME: join(dataDir, 'state') }
+    const options = { env: { PATH, ...home, TAPEDECK_DATA_DIR: dataDir, ...env } }
     execFile('node', [bin, ...args], options, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
     })

@@ -14,7 +14,7 @@ export type Database = {
   close(): Promise<void>
 }
 
-type Options = { maxConnections?: number; onError?: (error: Error) => void }
+type Options = { maxConnections?: number; idleTimeoutMs?: number; onError?: (error: Error) => void }
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
@@ -24,6 +24,7 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
     ...connection,
     max: options.maxConnections ?? 16,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...(options.idleTimeoutMs !== undefined && { idleTimeoutMillis: options.idleTimeoutMs }),
     statement_timeout: STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: STATEMENT_TIMEOUT_MS,
     application_name: 'tapedeck',

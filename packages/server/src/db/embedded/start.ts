@@ -82,8 +82,11 @@ async function launchWhenFree(
   }
 }
 
-function inUse(dataDir: string, pid: number | undefined): Error {
-  return new Error(
+/** Another server holds the directory, and still does after the wait. */
+export class DirectoryInUse extends Error {}
+
+function inUse(dataDir: string, pid: number | undefined): DirectoryInUse {
+  return new DirectoryInUse(
     `data directory ${dataDir} is in use by another Tapedeck (postmaster ${pid ?? 'unknown'}); ` +
       'stop it or set TAPEDECK_DATA_DIR to another directory',
   )
