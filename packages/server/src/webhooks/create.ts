@@ -25,6 +25,7 @@ export async function createEndpoint(
   await targets.check(input.url)
   const id = newId('we', clock.now())
   const secret = newWebhookSecret()
+  commit.describe(input.url)
   return commit.transaction(async (trx) => {
     // Of many created at once the organisation gets no more than its share.
     await sql`select pg_advisory_xact_lock(hashtextextended(${caller.organisationId}, 0))`.execute(trx)
@@ -36,7 +37,7 @@ export async function createEndpoint(
     if (count >= MAX_WEBHOOK_ENDPOINTS) {
       throw new ApiError(
         'too_many_endpoints',
-        `the organisation has ${count} webhook endpoints, which is the most`,
+        `the organisation has ${count} webhook endpoints, which is the most; delete one that is not used`,
       )
     }
     const row = await trx

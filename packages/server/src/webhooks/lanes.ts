@@ -7,6 +7,7 @@ import type { PulledDelivery } from '../jobs/delivery-queue.ts'
 const MAX_WIDTH = 32
 /** In widths of a lane: as many as are sent while a pull takes its time. */
 const PULLED_AHEAD = 4
+const PREPARED_AHEAD = 2
 /** Over all lanes. Each of as many receivers that hang holds one. */
 const MAX_IN_FLIGHT = 2_000
 
@@ -38,8 +39,8 @@ export type Lanes = {
 }
 
 type Work = {
-  /** Told, perhaps more than once, of those that are next. */
-  prepare(delivery: Waiting): void
+  /** Told again and again of those that are next. */
+  prepare(next: Waiting[]): void
   /** Ends when the next one may begin. */
   run(delivery: Waiting): Promise<void>
   /** Endpoints that were busy are no more. */
@@ -63,10 +64,11 @@ export function openLanes({ prepare, run, onRoom }: Work): Lanes {
       }
       start(endpointId, lane)
     }
-    for (const next of lane.waiting.slice(0, lane.width)) prepare(next)
+    prepare(lane.waiting.slice(0, PREPARED_AHEAD * lane.width))
     // An idle lane is forgotten; the endpoint's row remembers its timeouts.
-    if (lane.inFlight === 0) lanes.delete(endpointId)
-    if (lane.leftOut && !isBusy(lane)) {
+    const idle = lane.inFlight === 0
+    if (idle) lanes.delete(endpointId)
+    if (lane.leftOut && (idle || !isBusy(lane))) {
       lane.leftOut = false
       onRoom()
     }

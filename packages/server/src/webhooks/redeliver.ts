@@ -78,5 +78,8 @@ async function restart(
 }
 
 function stillPending(id: string): ApiError {
-  return new ApiError('delivery_pending', `delivery ${id} is still being tried`)
+  return new ApiError(
+    'delivery_pending',
+    `delivery ${id} is still being tried; wait until it has succeeded or failed`,
+  )
 }

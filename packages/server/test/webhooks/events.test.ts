@@ -55,6 +55,23 @@ test('a session that fails is told to the subscribed endpoint, with its issues',
   })
 })
 
+test('a session that is processed is told to the subscribed endpoint', async (t) => {
+  // In a sandbox the name of the file decides.
+  const sandbox = { url: service.url, key: await service.makeKey({ mode: 'test' }) }
+  const receiver = await startReceiver(t)
+  await createEndpoint(sandbox, receiver.url, { events: ['session.processed'] })
+  const { session: created, parts } = await uploadAll(sandbox, recording(1), {
+    filename: 'tapedeck-processed.bin',
+  })
+  await complete(sandbox, created.id, parts)
+  const session = await followSession(sandbox, created.id)
+  const [delivered] = await receiver.arrived(1)
+  const event: Event = JSON.parse(delivered?.body ?? '')
+  assert.equal(event.type, 'session.processed')
+  const { id, segment_count } = session
+  assert.deepEqual(event.data, { object: { id, object: 'session', status: 'processed', segment_count } })
+})
+
 test('the state of a session, its event and the deliveries of it are one transaction', async (t) => {
   const { db } = service.database
   const receiver = await startReceiver(t)

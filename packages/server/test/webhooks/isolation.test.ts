@@ -14,6 +14,7 @@ import {
   deliveriesOf,
   openAnnouncements,
   ping,
+  rotateSecret,
   untilEnded,
   untilTried,
 } from '../support/webhooks.ts'
@@ -122,7 +123,7 @@ test('dead endpoints do not delay another', async (context) => {
   assert.deepEqual([status, attempts.length], ['succeeded', 1])
 })
 
-test('an endpoint whose secret cannot be read gets nothing, and delays no other', async (context) => {
+test('an endpoint whose secret cannot be read gets nothing until it has a new one, and delays no other', async (context) => {
   const t = lastFirst(context)
   const service = await start(t)
   const receiver = await startReceiver(t)
@@ -143,6 +144,8 @@ test('an endpoint whose secret cannot be read gets nothing, and delays no other'
   const { status, attempts } = await untilTried(service, failed)
   assert.deepEqual([status, attempts[0]?.error, attempts[0]?.status], ['pending', 'secret_unreadable', null])
   assert.equal(receiver.delivered.length, 1)
+  await rotateSecret(service, broken.id)
+  assert.equal((await untilEnded(service, failed)).status, 'succeeded')
 })
 
 test('an endpoint gets at most 32 at once, and as many only when it has answered', async (context) => {

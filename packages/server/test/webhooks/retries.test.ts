@@ -189,3 +189,89 @@ test('deliveries to one endpoint that were put off all come, each once', async (
   const answered = receiver.delivered.slice(20).map(({ body }) => String(JSON.parse(body).id))
   assert.deepEqual(answered.sort(), planned.sort())
 })
+
+test('an event that is tried again arrives after later ones, with the same id', async (t) => {
+  const receiver = await startReceiver(t, { answer: refusing(1) })
+  const { id } = await createEndpoint(service, receiver.url)
+  const first = await ping(service, id)
+  await untilTried(service, first)
+  const second = await ping(service, id)
+  await Promise.all([untilEnded(service, first), untilEnded(service, second)])
+  const ids = receiver.delivered.map(({ body }) => String(JSON.parse(body).id))
+  assert.equal(ids[0], first.event)
+  assert.deepEqual(ids.slice(1).sort(), [first.event, second.event].sort())
+})
+
+test('what is under way when its endpoint is disabled ends with that attempt', async (t) => {
+  const held: (() => void)[] = []
+  const receiver = await startReceiver(t, {
+    answer: (response) => held.push(() => response.writeHead(500).end()),
+  })
+  const { id } = await createEndpoint(service, receiver.url)
+  const delivery = await ping(service, id)
+  await receiver.arrived(1)
+  await updateEndpoint(service, id, { status: 'disabled' })
+  held[0]?.()
+  const { status, attempts, next_attempt_at } = await untilEnded(service, delivery)
+  assert.deepEqual([status, next_attempt_at], ['failed', null])
+  assert.deepEqual(
+    attempts.map(({ error }) => error),
+    ['status'],
+  )
+})
+
+test('the retry that was planned before a redelivery is not made beside it', async (t) => {
+  const waits = ['1', '600']
+  const { receiver, delivery, endpoint } = await pingTo(
+    t,
+    refusing(2, () => ({ 'Retry-After': waits.shift() ?? '' })),
+  )
+  await untilTried(service, delivery)
+  await updateEndpoint(service, endpoint.id, { status: 'disabled' })
+  await updateEndpoint(service, endpoint.id, { status: 'enabled' })
+  await redeliver(service, delivery)
+  await untilTried(service, delivery, 3)
+  await until('the job of the first retry is gone', async () => (await jobsOf(delivery.id)) === 1)
+  assert.equal(receiver.delivered.length, 2)
+  await updateEndpoint(service, endpoint.id, { status: 'disabled' })
+})
+
+async function jobsOf(deliveryId: string): Promise<number> {
+  const { rows } = await sql`select 1 from jobs.job where data ->> 'deliveryId' = ${deliveryId}`.execute(
+    service.database.db,
+  )
+  return rows.length
+}
+
+test('what could not be tried within its day, because the service was away, is tried once', async (t) => {
+  const held: (() => void)[] = []
+  const receiver = await startReceiver(t, {
+    answer: (response, _, index) => {
+      if (index === 0) held.push(() => response.end())
+      else response.writeHead(500).end()
+    },
+  })
+  const { id } = await createEndpoint(service, receiver.url)
+  await ping(service, id)
+  await receiver.arrived(1)
+  // Waits behind the one that is held.
+  const late = await ping(service, id)
+  await service.database.db
+    .updateTable('deliveries')
+    .set({ deadline_at: sql<Date>`now() - interval '1 second'` })
+    .where('id', '=', late.id)
+    .execute()
+  held[0]?.()
+  const { status, attempts } = await untilEnded(service, late)
+  assert.deepEqual([status, attempts.map(({ error }) => error)], ['failed', ['status']])
+})
+
+test('a service that stops while a receiver hangs says nothing bad about the receiver', async (t) => {
+  const own = await startService()
+  t.after(() => own.close())
+  const { receiver, delivery, endpoint } = await pingTo(t, () => {}, own)
+  await receiver.arrived(1)
+  await own.restart()
+  const [shown] = await deliveriesOf(own, endpoint.id)
+  assert.deepEqual([shown?.id, shown?.status, shown?.attempts], [delivery.id, 'pending', []])
+})
