@@ -1,10 +1,12 @@
 // npm run bench [-- NAME …]: measures, prints, and writes docs/benchmarks.md.
 import { complete } from './complete.ts'
 import { eventLoop } from './event-loop.ts'
+import { formats } from './formats.ts'
 import { listScale } from './list-scale.ts'
 import { parts } from './parts.ts'
 import { type Report, toMarkdown, writeReport } from './report.ts'
 import { requests } from './requests.ts'
+import { segments } from './segments.ts'
 import { start } from './start.ts'
 import { openStage, type Stage } from './support/stage.ts'
 import { webhooks } from './webhooks.ts'
@@ -17,6 +19,8 @@ const benches: Record<string, (stage: Stage) => Promise<Report>> = {
   start,
   'event-loop': eventLoop,
   webhooks,
+  formats,
+  segments,
 }
 
 const names = process.argv.slice(2)

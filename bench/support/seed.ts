@@ -79,7 +79,11 @@ export async function seed(service: Service, count: number): Promise<string> {
 }
 
 /** Indexes are made faster than they are kept up to date. Those of constraints stay. */
-async function withoutIndexes(client: pg.Client, table: string, fill: () => Promise<unknown>): Promise<void> {
+export async function withoutIndexes(
+  client: pg.Client,
+  table: string,
+  fill: () => Promise<unknown>,
+): Promise<void> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
       where indrelid = $1::regclass and not indisunique`,

@@ -19,7 +19,7 @@ export const mcap: Reader = {
   format: 'mcap',
   extensions: ['.mcap'],
   recognises: (head) => magicBytes(head) > 0,
-  async scan(source, visitor, { signal, full }) {
+  async scan(source, visitor, { signal, full, contents = true }) {
     const notes = openNotes()
     const definitions = openDefinitions(notes)
     const teller = openTeller(visitor, definitions, notes)
@@ -34,6 +34,7 @@ export const mcap: Reader = {
       lz4: openLz4(),
       signal,
       full,
+      contents,
       verifyData: full && (ending.kind !== 'indexed' || ending.summary.dataCrc !== 0),
       progress: (at) => visitor.progress(at / near.size()),
     }

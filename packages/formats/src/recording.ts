@@ -108,6 +108,8 @@ export type ScanOptions = {
   tempDir: string
   /** Read everything and verify every checksum, instead of index and samples. */
   full: boolean
+  /** False: nobody looks at contents, and nothing is read for them where an index tells the messages. */
+  contents?: boolean
 }
 
 export type Reader = {

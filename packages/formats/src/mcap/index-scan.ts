@@ -31,7 +31,7 @@ const MAX_HELD_BYTES = 32 * 2 ** 20
 export type Left = { at: number; source: Source }
 
 export async function scanIndexed(scan: Scan, summary: Summary, recordsAt: number): Promise<Left> {
-  const pieces = fetchRanges(scan.source, wantedRanges(summary))
+  const pieces = fetchRanges(scan.source, wantedRanges(summary, scan.contents))
   const index = makeMessageIndex()
   let at = recordsAt
   for (let n = 0; n < summary.chunkCount; n++) {
@@ -53,12 +53,12 @@ export async function scanIndexed(scan: Scan, summary: Summary, recordsAt: numbe
 }
 
 /** The message indexes of each chunk, and the chunk before them where it is opened. */
-function* wantedRanges(summary: Summary): Generator<Range> {
+function* wantedRanges(summary: Summary, contents: boolean): Generator<Range> {
   for (let n = 0; n < summary.chunkCount; n++) {
     const chunk = summary.chunkIndex(n)
     if (!chunk) return
     const { chunkAt, chunkBytes, indexBytes } = chunk
-    const sampled = n % SAMPLED_EVERY === 0 || n === summary.chunkCount - 1
+    const sampled = contents && (n % SAMPLED_EVERY === 0 || n === summary.chunkCount - 1)
     if (indexBytes > MAX_INDEX_BYTES) yield { offset: chunkAt + chunkBytes + indexBytes, length: 0 }
     else if (sampled && isReadable(chunk)) yield { offset: chunkAt, length: chunkBytes + indexBytes }
     else yield { offset: chunkAt + chunkBytes, length: indexBytes }

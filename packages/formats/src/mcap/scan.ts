@@ -14,6 +14,8 @@ export type Scan = {
   signal: AbortSignal
   /** Verify all checksums, those of attachments too. */
   full: boolean
+  /** Whether chunks are opened for what is in their messages. */
+  contents: boolean
   /** Read every byte in order, for the checksum over all data. */
   verifyData: boolean
   progress(at: number): void

@@ -15,7 +15,8 @@ export async function takeChunk(bag: Bag, said: Chunk, to: number): Promise<numb
   const chunk = await withTrueLength(bag, said, to)
   const next = await readChunkIndex(bag, chunk, to)
   const number = bag.chunks.met++
-  const isSample = number % SAMPLED_EVERY === 0 || number + 1 === bag.chunks.expected || bag.options.full
+  const { full, contents = true } = bag.options
+  const isSample = full || (contents && (number % SAMPLED_EVERY === 0 || number + 1 === bag.chunks.expected))
   const whyNot = bag.chunkIndex.whyNot(bag.connections)
   const unreadable = whyUnreadable(chunk)
   const isWanted = isSample || whyNot !== undefined

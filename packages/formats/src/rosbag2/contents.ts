@@ -1,5 +1,6 @@
 import { zstdDecompressSync } from 'node:zlib'
 import type { Notes } from '../notes.ts'
+import type { ScanOptions } from '../recording.ts'
 import type { Bag, MessageRow } from './bag.ts'
 import { isZstd } from './copy.ts'
 
@@ -17,7 +18,7 @@ const SPREAD_MESSAGES = 2000
 const SPREAD_BYTES = 2 ** 30
 const MAX_CONTENT_BYTES = 16 * 2 ** 20
 
-export function openContents(bag: Bag, notes: Notes, full: boolean): Contents {
+export function openContents(bag: Bag, notes: Notes, { full, contents = true }: ScanOptions): Contents {
   const wanted = Math.max(1, bag.lastId / SPREAD_MESSAGES, bag.sizeBytes / SPREAD_BYTES)
   const every = full ? 1 : Math.ceil(wanted)
   const counts: number[] = []
@@ -25,7 +26,7 @@ export function openContents(bag: Bag, notes: Notes, full: boolean): Contents {
     isSample(channel, { bytes }) {
       const count = counts[channel] ?? 0
       counts[channel] = count + 1
-      return (count < FIRST_OF_CHANNEL || count % every === 0) && bytes <= MAX_CONTENT_BYTES
+      return contents && (count < FIRST_OF_CHANNEL || count % every === 0) && bytes <= MAX_CONTENT_BYTES
     },
     async of(row) {
       const content = await bag.contentOf(row)

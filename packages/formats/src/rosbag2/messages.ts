@@ -24,7 +24,7 @@ export type Told = {
 }
 
 export async function tellMessages({ bag, topics, visitor, notes, options }: Place): Promise<Told> {
-  const contents = openContents(bag, notes, options.full)
+  const contents = openContents(bag, notes, options)
   let origin = { high: 0, low: 0 }
   let batches = 0
   const told: Told = { messages: 0, rows: 0, lastId: 0, originNs: undefined }

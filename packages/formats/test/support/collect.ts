@@ -41,7 +41,11 @@ export async function fileSource(path: string): Promise<Source> {
   return bytesSource(await readFile(path))
 }
 
-export async function collect(reader: Reader, source: Source, { full = false } = {}): Promise<Collected> {
+export async function collect(
+  reader: Reader,
+  source: Source,
+  { full = false, contents = true } = {},
+): Promise<Collected> {
   const channels: CollectedChannel[] = []
   const result: Omit<Collected, 'timebase'> = {
     originNs: undefined,
@@ -99,7 +103,7 @@ export async function collect(reader: Reader, source: Source, { full = false } =
         finding: (finding) => void result.findings.push(finding),
         progress: () => {},
       },
-      { signal: AbortSignal.timeout(60_000), tempDir, full },
+      { signal: AbortSignal.timeout(60_000), tempDir, full, contents },
     )
     return { timebase, ...result }
   } finally {
