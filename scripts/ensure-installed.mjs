@@ -38,7 +38,11 @@ function readPackages(file) {
 
 /** npm leaves out optional packages made for other platforms. */
 function isForHere({ os, cpu, libc }) {
-  return allows(os, process.platform) && allows(cpu, process.arch) && (libc === undefined || allows(libc, libcName()))
+  return (
+    allows(os, process.platform) &&
+    allows(cpu, process.arch) &&
+    (libc === undefined || allows(libc, libcName()))
+  )
 }
 
 /** A list names what is allowed, or with `!` what is not; some packages write one name without a list. */
