@@ -93,10 +93,8 @@ export function startDelivering(deps: Deps): { stop(): Promise<void> } {
   async function pull(): Promise<number> {
     const wanted = Math.max(MIN_PULL, Math.min(MAX_PULL, Math.round(pace.perWindow())))
     const room = Math.min(wanted, MAX_CLAIMED - lanes.size())
-    const T0 = performance.now()
     const pulled = room > 0 ? await jobs.deliveries.pull(db, room, lanes.busy()) : []
     const pulledAtMs = performance.now()
-    if (process.env.DBGX) console.error('pull', pulled.length, (pulledAtMs - T0).toFixed(0), lanes.size())
     for (const job of pulled) lanes.enter({ ...job, pulledAtMs })
     return pulled.length
   }
