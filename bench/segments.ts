@@ -25,6 +25,7 @@ const filters: Record<string, Record<string, string>> = {
   severity: { severity: 'warning' },
   'recorded in a month': { 'recorded[gte]': daysAgo(212), 'recorded[lt]': daysAgo(182) },
   duration: { 'duration[gte]': '25', 'duration[lt]': '26' },
+  'a duration that no segment has': { 'duration[gte]': '900' },
   text: { text: sought.word },
   'site and channel': { site: sought.site, channel: sought.channel },
   'issue and kind': { issue: sought.issue, kind: 'camera' },

@@ -33,6 +33,14 @@ select 'seg_' || substr(id, 5, 12) || lpad(to_hex(position), 4, '0') || substr(i
 from sessions, generate_series(0, ${SEGMENTS_PER_SESSION - 1}) position
 where status = 'processed' order by created_at`
 
+/** Of what only segments are asked for. */
+const insertFacets = `
+insert into session_facets (organisation_id, facet, value, created_at, session_id)
+  select distinct organisation_id, facet, value, created_at, session_id from segments, lateral (
+    select 'kind' as facet, kind as value from unnest(kinds) kind
+    union select 'severity', severity from unnest(severities) severity
+    union select 'channel', 'channel-rare' where channel_names @> '{channel-rare}')`
+
 /** About so many segments. */
 export async function seedSegments(service: Service, count: number): Promise<void> {
   await seed(service, Math.ceil(count / SEGMENTS_PER_SESSION / 0.9))
@@ -45,7 +53,8 @@ export async function seedSegments(service: Service, count: number): Promise<voi
       `update sessions set notes = '${sought.word} in the way' where id in (select id from sessions order by md5(id) limit 20)`,
     )
     await withoutIndexes(client, 'segments', () => client.query(insertSegments))
-    await client.query('vacuum (freeze, analyze) sessions, segments')
+    await client.query(insertFacets)
+    await client.query('vacuum (freeze, analyze) sessions, segments, session_facets')
     await client.query('checkpoint')
   } finally {
     await client.end()

@@ -111,7 +111,7 @@ export type Tables = {
   }
   session_facets: {
     organisation_id: string
-    facet: 'channel' | 'issue'
+    facet: 'channel' | 'issue' | 'kind' | 'severity'
     value: string
     created_at: Date
     session_id: string

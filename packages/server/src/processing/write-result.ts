@@ -42,7 +42,7 @@ export async function writeResult(
   await insertChannels(trx, sessionId, analysis.channels)
   await insertTimeline(trx, sessionId, analysis)
   await insertSegments(trx, session, analysis, announcer.clock)
-  await insertFacets(trx, session, issues)
+  await insertFacets(trx, session, analysis, issues)
   await tell(announcer, trx, session, issues)
 }
 
@@ -138,12 +138,22 @@ async function insertSegments(
   await inBatches(analysis.segments, (batch) => trx.insertInto('segments').values(batch.map(toRow)).execute())
 }
 
-/** What the list of sessions is filtered by. */
-async function insertFacets(trx: Trx, session: SessionRecord, issues: Issue[]): Promise<void> {
-  const facets = [
-    ...[...new Set(session.channels)].map((value) => ({ facet: 'channel' as const, value })),
-    ...[...new Set(issues.map(({ code }) => code))].map((value) => ({ facet: 'issue' as const, value })),
-  ]
+/** What lists of sessions and segments are filtered by. */
+async function insertFacets(
+  trx: Trx,
+  session: SessionRecord,
+  { channels }: Analysis,
+  issues: Issue[],
+): Promise<void> {
+  const values = {
+    channel: session.channels,
+    kind: channels.map(({ kind }) => kind),
+    issue: issues.map(({ code }) => code),
+    severity: issues.map(({ severity }) => severity),
+  }
+  const facets = (['channel', 'kind', 'issue', 'severity'] as const).flatMap((facet) =>
+    [...new Set<string>(values[facet])].map((value) => ({ facet, value })),
+  )
   const rows = facets.map((facet) => ({
     ...facet,
     organisation_id: session.organisation_id,
