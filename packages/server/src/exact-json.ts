@@ -18,8 +18,12 @@ export function exactInteger(value: bigint | number): number {
   return typeof value === 'number' ? value : (JSON.rawJSON(String(value)) as unknown as number)
 }
 
+/** What a number holds exactly has fewer digits. */
+const MANY_DIGITS = /\d{16}/
+
 /** JSON.parse that loses no digit of an integer. */
 export function parseExact(text: string): unknown {
+  if (!MANY_DIGITS.test(text)) return JSON.parse(text)
   return JSON.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) && source && /^-?\d+$/.test(source)
       ? JSON.rawJSON(source)

@@ -10,7 +10,10 @@ await main()
 
 async function main(): Promise<void> {
   const config = readConfigOrExit()
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }))
+  const log = pino(
+    { level: config.logLevel, serializers: { err: withoutConnection } },
+    pino.destination({ dest: 2, sync: false }),
+  )
   const stop = stopSignal()
   try {
     const app = await startApp(config, log)
@@ -24,6 +27,12 @@ async function main(): Promise<void> {
   }
   // Whatever might still hold the process, everything of ours is closed.
   log.flush(() => process.exit())
+}
+
+/** An error of the database carries its whole connection along, with what could cancel its queries. */
+function withoutConnection(error: Error): object {
+  const { client: _, ...plain } = pino.stdSerializers.err(error)
+  return plain
 }
 
 function readConfigOrExit(): Config {

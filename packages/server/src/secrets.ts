@@ -1,8 +1,16 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 /** The keys that the service derives from its one secret, each for one use. */
 export type Secrets = {
-  uploadUrls: Buffer
+  /** Prepared: it signs thousands of URLs for one answer. */
+  uploadUrls: KeyObject
   cursors: Buffer
   responses: Buffer
   webhookSecrets: Buffer
@@ -12,7 +20,7 @@ export type Secrets = {
 export function deriveSecrets(secret: string): Secrets {
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'tapedeck', use, 32))
   return {
-    uploadUrls: derive('upload-url'),
+    uploadUrls: createSecretKey(derive('upload-url')),
     cursors: derive('cursor'),
     responses: derive('response'),
     webhookSecrets: derive('webhook-secret'),

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { systemCode } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
+import { prepareStatements } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 export type Connection = { connectionString: string } | { host: string; user: string; database: string }
@@ -32,19 +33,39 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
   })
   // A connection that breaks is replaced by the pool. Without a listener its error would end the process: the pool
   // hears those of idle connections, those in use must be heard too (their query tells the caller).
-  pool.on('error', (error) => options.onError?.(error))
-  pool.on('connect', (client) => client.on('error', () => {}))
+  let closing = false
+  pool.on('error', (error) => {
+    if (!closing) options.onError?.(error)
+  })
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    prepareStatements(client)
+  })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { db, pool, connection, close: () => db.destroy() }
+  const close = () => {
+    closing = true
+    return db.destroy()
+  }
+  return { db, pool, connection, close }
 }
 
 const INT8 = 20
+const TIMESTAMPTZ = 1184
 const JSONB = 3802
 
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   if (oid === INT8 && format !== 'binary') return integer
+  if (oid === TIMESTAMPTZ && format !== 'binary') return time
   if (oid === JSONB && format !== 'binary') return parseExact
   return format === 'binary' ? pg.types.getTypeParser(oid, 'binary') : pg.types.getTypeParser(oid, 'text')
+}
+
+const UTC_TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?\+00$/
+const otherTime = pg.types.getTypeParser(TIMESTAMPTZ, 'text')
+
+/** Pages are full of times, nearly all of them such as `2026-01-31 12:00:00.5+00`, which a Date reads natively. */
+function time(text: string): Date {
+  return UTC_TIME.test(text) ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : otherTime(text)
 }
 
 /** Nanoseconds pass what a number holds exactly; everything else fits. */

@@ -38,7 +38,6 @@ export function sessionOperations(deps: SessionDeps): Operation[] {
       method: 'POST',
       path: '/v1/sessions',
       id: 'createSession',
-      change: 'session.created',
       tag: 'Sessions',
       permission: 'write',
       summary: 'Create a session',

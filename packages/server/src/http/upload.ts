@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
@@ -25,7 +26,7 @@ export type UploadDeps = {
   load: Load
   rateLimit: RateLimit
   metrics: Metrics
-  urlKey: Buffer
+  urlKey: KeyObject
 }
 
 export function registerUpload(app: FastifyInstance, deps: UploadDeps): void {

@@ -2,6 +2,7 @@ import type { Session, SessionStatus } from '@tapedeck/contract'
 import type { Transaction, Updateable } from 'kysely'
 import type { Caller } from '../access/caller.ts'
 import type { Db } from '../db/database.ts'
+import { statement } from '../db/prepared.ts'
 import type { PartRow, SessionRow, Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
 import { isId } from '../ids.ts'
@@ -61,11 +62,11 @@ export async function move<From extends SessionStatus>(
     .executeTakeFirst()
 }
 
+const sessionById = statement((db) => db.selectFrom('sessions').select(sessionColumns).where('id', '=', ''))
+
 /** The one way to an object: absent is `not_found`, another organisation's is `permission`. */
 export async function findSession(db: Db, caller: Caller, id: string): Promise<SessionRecord> {
-  const row = isId('ses', id)
-    ? await db.selectFrom('sessions').select(sessionColumns).where('id', '=', id).executeTakeFirst()
-    : undefined
+  const [row] = isId('ses', id) ? await sessionById(db, id) : []
   if (!row) throw sessionNotFound(id)
   if (row.organisation_id !== caller.organisationId) {
     throw new ApiError('organisation_mismatch', `session ${id} belongs to another organisation`)
@@ -77,14 +78,14 @@ export function sessionNotFound(id: string): ApiError {
   return new ApiError('session_not_found', `there is no session ${id.slice(0, 64)}; it may have been deleted`)
 }
 
-export function partsOf(db: Db, sessionId: string): Promise<PartRow[]> {
-  return db
+/** The parts of a session that are stored, in order. */
+export const partsOf: (db: Db, sessionId: string) => Promise<PartRow[]> = statement((db) =>
+  db
     .selectFrom('parts')
     .select(['session_id', 'number', 'bytes', 'sha256', 'object', 'received_at'])
-    .where('session_id', '=', sessionId)
-    .orderBy('number')
-    .execute()
-}
+    .where('session_id', '=', '')
+    .orderBy('number'),
+)
 
 /** Every part is `part_size` long but the last. */
 export function partBytes(

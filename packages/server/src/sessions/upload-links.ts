@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import { type PartAddress, signPart } from '../storage/signed-url.ts'
 
@@ -6,12 +7,12 @@ export type UploadLinks = {
   issue(sessionId: string): { expiresAt: string; urlOf(number: number): string }
 }
 
-type Settings = { uploadUrl: () => string; key: Buffer; ttlS: number; clock: Clock }
+type Settings = { uploadUrl: () => string; key: KeyObject; ttlS: number; clock: Clock }
 
 export function openUploadLinks({ uploadUrl, key, ttlS, clock }: Settings): UploadLinks {
   return {
     issue(sessionId) {
-      const expiresS = Math.floor(clock.now() / 1000) + ttlS
+      const expiresS = Math.ceil(clock.now() / 1000) + ttlS
       const base = uploadUrl()
       return {
         expiresAt: new Date(expiresS * 1000).toISOString(),

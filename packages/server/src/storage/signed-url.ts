@@ -1,14 +1,14 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 
 /** What an upload URL grants: to send one part of one session until a time. */
 export type PartAddress = { sessionId: string; number: number; expiresS: number }
 
 /** The signature covers neither host nor path, so that a proxy may rewrite both. */
-export function signPart(key: Buffer, { sessionId, number, expiresS }: PartAddress): string {
+export function signPart(key: KeyObject, { sessionId, number, expiresS }: PartAddress): string {
   return createHmac('sha256', key).update(`${sessionId}/${number}/${expiresS}`).digest('base64url')
 }
 
-export function isSigned(key: Buffer, address: PartAddress, signature: string): boolean {
+export function isSigned(key: KeyObject, address: PartAddress, signature: string): boolean {
   const expected = Buffer.from(signPart(key, address))
   const given = Buffer.from(signature)
   return given.length === expected.length && timingSafeEqual(given, expected)

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type Database, openDatabase } from '../src/db/database.ts'
+import { createDatabase } from './support/service.ts'
+
+let database: Database
+beforeEach(async () => {
+  database = openDatabase({ connectionString: await createDatabase() }, { maxConnections: 1 })
+})
+afterEach(() => database.close())
+
+const times = [
+  '2026-01-31 12:00:00.5',
+  '2026-12-31 23:59:59.999',
+  '1969-12-31 23:59:59',
+  '0099-01-01 00:00:00',
+]
+
+for (const zone of ['UTC', 'Asia/Kolkata', 'America/St_Johns']) {
+  test(`times come back as they are from a server in ${zone}`, async () => {
+    await database.pool.query(`set time zone '${zone}'`)
+    for (const text of times) {
+      const { rows } = await database.pool.query('select $1::timestamptz as at', [`${text}+00`])
+      assert.equal(rows[0].at.toISOString(), new Date(`${text.replace(' ', 'T')}Z`).toISOString())
+    }
+  })
+}
+
+test('a statement that is run again with other values gives their answer', async () => {
+  for (const value of [1, 2, 3, 4, 5, 6, 7]) {
+    const { rows } = await database.pool.query('select $1::int8 * 2 as twice', [value])
+    assert.equal(rows[0].twice, value * 2)
+  }
+})
+
+test('more statements than are prepared are answered too', async () => {
+  for (let index = 0; index < 300; index++) {
+    const { rows } = await database.pool.query(`select $1::int + ${index} as sum`, [index])
+    assert.equal(rows[0].sum, index * 2)
+  }
+})
