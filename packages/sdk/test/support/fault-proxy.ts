@@ -27,12 +27,15 @@ export type FaultProxy = {
   /** Bytes of clients that were forwarded. */
   forwardedBytes: number
   connections: number
+  /** When so many bytes have been forwarded in all. */
+  untilForwarded(bytes: number): Promise<void>
   /** Cuts everything that is open. */
   cutAll(): void
 }
 
 export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
   const open = new Set<Socket>()
+  const waiters = new Set<{ bytes: number; resolve(): void }>()
   const server: Server = createServer((client) => {
     track(client)
     const connection = proxy.connections++
@@ -55,6 +58,14 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
     fault: () => 'none',
     forwardedBytes: 0,
     connections: 0,
+    async untilForwarded(bytes) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const waiter = { bytes, resolve }
+      waiters.add(waiter)
+      if (proxy.forwardedBytes >= bytes) resolve()
+      await promise
+      waiters.delete(waiter)
+    },
     cutAll() {
       for (const socket of open) socket.destroy()
     },
@@ -78,6 +89,7 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
       const allowed = bytes.subarray(0, Math.max(0, limit - taken))
       taken += bytes.length
       proxy.forwardedBytes += allowed.length
+      for (const waiter of waiters) if (proxy.forwardedBytes >= waiter.bytes) waiter.resolve()
       if (!upstream.write(allowed)) {
         client.pause()
         upstream.once('drain', () => client.resume())
