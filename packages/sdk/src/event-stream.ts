@@ -1,3 +1,4 @@
+import { STREAM_HEARTBEAT_S } from '@tapedeck/contract/limits'
 import { ConnectionError } from './errors.ts'
 import { parseExact } from './exact-json.ts'
 import type { Event } from './objects.ts'
@@ -21,7 +22,9 @@ export type StreamedEvent = {
 }
 
 /** Longer than the service is ever silent. */
-const SILENCE_MS = 45_000
+const SILENCE_MS = 3 * STREAM_HEARTBEAT_S * 1000
+/** After a reconnection the service tells the last minutes again; what was heard is known by its id. */
+const MAX_REMEMBERED = 10_000
 
 /** What happens, as it happens. A connection that is lost is made again, behind the last event that was heard. */
 export async function* streamEvents(
@@ -29,6 +32,7 @@ export async function* streamEvents(
   { types, after, signal, onOpen }: StreamOptions,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
   let last = after
+  const heardIds = new Set<string>()
   let failures = 0
   for (;;) {
     try {
@@ -38,8 +42,11 @@ export async function* streamEvents(
       onOpen?.()
       for await (const message of messagesOf(response, signal)) {
         failures = 0
-        if (message.id !== '') last = message.id
-        if (message.data === '') continue
+        if (message.data === '' || heardIds.has(message.id)) continue
+        last = message.id
+        heardIds.add(message.id)
+        const [oldest] = heardIds
+        if (heardIds.size > MAX_REMEMBERED && oldest !== undefined) heardIds.delete(oldest)
         yield { event: parseExact(message.data) as Event, body: message.data }
       }
       // The service has ended it, as it does when it is stopped.
