@@ -25,7 +25,7 @@ select 'seg_' || substr(id, 5, 12) || lpad(to_hex(position), 4, '0') || substr(i
   (extract(epoch from recorded_at) * 1e9)::bigint + (position + 1) * 30000000000,
   recorded_at + position * interval '30 seconds', 30 - (position % 7), 'window', '', site, device,
   '[{"name": "channel-7", "message_count": 300, "rate_hz": 10}]',
-  case when hashtext(id) % 5000 = 0 then channels || '{channel-rare}' else channels end,
+  case when hashtext(id) % 50 = 0 then channels || '{channel-rare}' else channels end,
   case when position % 2 = 0 then '{camera,imu}'::text[] else '{imu,lidar}' end,
   case when position % 5 = 0 then array(select jsonb_array_elements(issues) ->> 'code') else '{}' end,
   case when position % 5 = 0 and issues <> '[]' then '{warning}'::text[] else '{}' end,

@@ -1,7 +1,7 @@
 import type { Timebase } from '@tapedeck/formats'
 import { type Kind, nameChannels, uniqueNames } from './channel-names.ts'
 import type { ChannelTimes } from './channel-stats.ts'
-import { type ClockModel, fitClock } from './clock.ts'
+import { type ClockModel, fitClock, type Pair } from './clock.ts'
 import type { CollectedChannel, Collection } from './collect.ts'
 import type { ExpectedChannel } from './expected.ts'
 
@@ -34,6 +34,15 @@ export function judgeChannels(
     kind: named[index]?.kind ?? 'other',
     stats: channel.times.finish(),
     // Stamps are Unix time: beside a clock that counts from boot they say nothing.
-    clock: timebase.kind === 'unix' ? fitClock(channel.contents.pairs(), originNs()) : undefined,
+    clock:
+      timebase.kind === 'unix'
+        ? fitClock(corrected(channel.contents.pairs(), given.get(channel.info.topic)), originNs())
+        : undefined,
   }))
+}
+
+/** What is known is no news: only the rest is estimated. */
+function corrected(pairs: Pair[], expected: ExpectedChannel | undefined): Pair[] {
+  const { clockOffsetNs = 0 } = expected ?? {}
+  return clockOffsetNs === 0 ? pairs : pairs.map(({ t, stamp }) => ({ t, stamp: stamp - clockOffsetNs }))
 }

@@ -1,7 +1,14 @@
 import type { Judged } from './channels.ts'
 import { type FoundIssue, issue } from './issue.ts'
 
-export type ExpectedChannel = { topic: string; name?: string; rateHz?: number; hasIntrinsics?: boolean }
+export type ExpectedChannel = {
+  topic: string
+  name?: string
+  rateHz?: number
+  hasIntrinsics?: boolean
+  /** How far its stamps are known to be from the recorder's clock. */
+  clockOffsetNs?: number
+}
 
 /** What this device usually sends, or its calibration says it does, beside what is there. */
 export function checkExpected(

@@ -101,6 +101,21 @@ test('what is expected of the device is compared with what is there', async () =
   ])
 })
 
+test('a clock offset that is known is taken away before the rest is estimated', async () => {
+  const ahead = record(imu, 1).map((message) => ({ ...message, stamp: message.stamp + 5e8 }))
+  const bytes = await toMcap([ahead])
+  const { issues } = await analyseBytes(bytes, 'robot.mcap', {
+    expected: [{ topic: imu.topic, clockOffsetNs: 5e8 }],
+  })
+  const rest = { code: 'clock_offset_estimated', value: [-imu.latencyNs, 1e5] } satisfies Expected
+  const empty = { code: 'channel_empty' } satisfies Expected
+  compare(issues, [
+    { channel: 'imu', expected: rest },
+    { channel: 'lidar', expected: empty },
+    { channel: 'odometry', expected: empty },
+  ])
+})
+
 test('a simulated clock is told, and its times are no dates', async () => {
   const simulated = sensors.map((sensor, n) =>
     record(sensor, n + 1).map((message) => ({ ...message, stamp: message.stamp - 1.7e18 })),

@@ -24,7 +24,7 @@ import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
 import { openMetrics } from './operate/metrics.ts'
 import { giveUpSession, processSession } from './processing/process-session.ts'
-import { defaultScanLimits, type ScanLimits } from './processing/scan.ts'
+import type { ScanLimits } from './processing/scan.ts'
 import { seedSandboxes } from './sandbox/seed.ts'
 import { deriveSecrets } from './secrets.ts'
 import { admitWaiting } from './sessions/admit.ts'
@@ -103,7 +103,11 @@ export async function startApp(
     const jobs = await openJobs(connection, onError)
     closers.push(() => jobs.stop())
     const announcer = { clock, jobs, retryScale: config.webhookRetryScale }
-    const limits = { ...defaultScanLimits, ...overrides.scanLimits }
+    const limits = {
+      memoryBytes: config.processingMemoryMb * 2 ** 20,
+      timeMs: config.processingTimeS * 1000,
+      ...overrides.scanLimits,
+    }
     const processing = { db, root, announcer, segmentS: config.segmentS, limits }
     await jobs.work({
       'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),

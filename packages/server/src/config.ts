@@ -20,6 +20,9 @@ export type Config = {
   corsOrigins: string[]
   /** Length of the windows that a recording is cut into where nothing better is found. */
   segmentS: number
+  /** What reading one recording may take. */
+  processingMemoryMb: number
+  processingTimeS: number
   /** Where webhooks may go: public https addresses, or loopback and private ones too. */
   webhookTargets: 'public' | 'local'
   /** Multiplies every time of the retry schedule, for tests and sandboxes. */
@@ -50,6 +53,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
     segmentS: read('TAPEDECK_SEGMENT_S', 30, integer(1, 86_400)),
+    processingMemoryMb: read('TAPEDECK_PROCESSING_MEMORY_MB', 1024, integer(256, 1_000_000)),
+    processingTimeS: read('TAPEDECK_PROCESSING_TIME_S', 1800, integer(1, 86_400)),
     webhookTargets: 'public',
     webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
     oidc: undefined,

@@ -17,6 +17,8 @@ test('an empty environment gives the embedded defaults', () => {
     uploadTtlS: 86_400,
     corsOrigins: [],
     segmentS: 30,
+    processingMemoryMb: 1024,
+    processingTimeS: 1800,
     webhookTargets: 'local',
     webhookRetryScale: 1,
     oidc: undefined,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Session } from '@tapedeck/contract'
 import { hostile } from '../../analysis/test/support/hostile.ts'
 import { damaged } from '../../formats/test/support/damage.ts'
+import { setPaused } from '../src/operate/gate.ts'
 import { complete, followSession, uploadAll } from './support/client.ts'
 import { type Service, startService } from './support/service.ts'
 
@@ -105,5 +107,25 @@ test('a recording that takes longer than it may fails at once, and says so', asy
     assert.match(session.issues[0]?.detail ?? '', /0\.001 s/)
   } finally {
     await hasty.close()
+  }
+})
+
+test('a scan that dies is tried again, and given up with an issue after the last try', async () => {
+  const log: string[] = []
+  const broken = await startService({ logTo: { write: (line: string) => void log.push(line) } })
+  try {
+    const bytes = new Uint8Array(readFileSync(join(fixtures, 'walk.gpx')))
+    const { session, parts } = await uploadAll(broken, bytes, { filename: 'walk.gpx' })
+    await setPaused(broken.database.db, true)
+    assert.equal((await complete(broken, session.id, parts)).status, 200)
+    // What is no fault of the recording: its bytes are gone.
+    await rm(join(broken.dataDir, 'recordings'), { recursive: true })
+    await setPaused(broken.database.db, false)
+    const { status, issues } = await followSession(broken, session.id)
+    assert.deepEqual([status, issues.map(({ code }) => code)], ['failed', ['processing_crashed']])
+    const tries = log.filter((line) => line.includes('ENOENT') && line.includes('background work failed'))
+    assert.equal(tries.length, 3)
+  } finally {
+    await broken.close()
   }
 })

@@ -20,12 +20,13 @@ export async function expectationOf(
   const calibration = await findCalibration(db, organisationId, device)
   const channels = new Map<string, ExpectedChannel>()
   for (const topic of await usualTopics(db, organisationId, device, except)) channels.set(topic, { topic })
-  for (const { source, name, rate_hz, intrinsics } of calibration?.channels ?? []) {
+  for (const { source, name, rate_hz, intrinsics, clock_offset_ns } of calibration?.channels ?? []) {
     channels.set(source, {
       topic: source,
       ...(name !== undefined && { name }),
       ...(rate_hz !== undefined && { rateHz: rate_hz }),
       hasIntrinsics: intrinsics !== undefined,
+      ...(clock_offset_ns !== undefined && { clockOffsetNs: clock_offset_ns }),
     })
   }
   return { channels: [...channels.values()], calibrationVersion: calibration?.version ?? null }

@@ -67,7 +67,7 @@ export async function openJobs(
       await boss.send(name, data, { db: fromKysely(trx) })
     },
     async work(handlers) {
-      for (const name of names) await workOn(boss, name, handlers, pollS)
+      for (const name of names) await workOn(boss, name, handlers, pollS, onError)
     },
     stop: () => boss.stop({ graceful: true, timeout: STOP_TIMEOUT_MS }),
   }
@@ -94,6 +94,7 @@ async function workOn<Name extends JobName>(
   name: Name,
   handlers: Handlers,
   pollS: number,
+  onError: (error: Error) => void,
 ): Promise<void> {
   const handler = handlers[name]
   if (!handler) throw new Error(`the job ${name} has no handler`)
@@ -109,6 +110,10 @@ async function workOn<Name extends JobName>(
       if (!job) return
       try {
         await handler(job.data, job.signal)
+      } catch (error) {
+        // It is kept with the job, where nobody looks.
+        onError(error instanceof Error ? error : new Error(String(error)))
+        throw error
       } finally {
         // A worker that takes one job at a time would wait for its next poll although more are queued.
         if (worker.id) boss.notifyWorker(worker.id)

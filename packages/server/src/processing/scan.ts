@@ -15,8 +15,6 @@ export class ScanLimit extends Error {
 
 export type ScanLimits = { memoryBytes: number; timeMs: number }
 
-export const defaultScanLimits: ScanLimits = { memoryBytes: 2 ** 30, timeMs: 30 * 60_000 }
-
 type Options = { limits: ScanLimits; signal: AbortSignal; onProgress: (fraction: number) => void }
 
 const WATCH_EVERY_MS = 200

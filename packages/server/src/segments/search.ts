@@ -93,12 +93,24 @@ function withFacet(
 ): SelectQueryBuilder<Tables, 'segments', object> {
   const facet = leadingFacet(filters)
   if (!facet) return db.selectFrom('segments')
-  return db
+  const query = db
     .selectFrom('segments')
     .innerJoin('session_facets as facet', 'facet.session_id', 'segments.session_id')
     .where('facet.organisation_id', '=', organisationId)
     .where('facet.facet', '=', facet.name)
     .where('facet.value', '=', facet.value)
+  const { site, device } = filters
+  if (site === undefined && device === undefined) return query
+  // A session of another site is passed over by itself, not by each of its segments.
+  return query.where(({ exists, selectFrom }) =>
+    exists(
+      selectFrom('sessions')
+        .select('sessions.id')
+        .whereRef('sessions.id', '=', 'facet.session_id')
+        .$if(site !== undefined, (sessions) => sessions.where('sessions.site', '=', site ?? ''))
+        .$if(device !== undefined, (sessions) => sessions.where('sessions.device', '=', device ?? '')),
+    ),
+  )
 }
 
 /** The one that most probably has the fewest sessions; none where another index has the order. */
