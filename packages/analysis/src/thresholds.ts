@@ -92,7 +92,7 @@ export const thresholds = {
     /** Segments times channels. */
     maxCells: 2_000_000,
   },
-  timelineBins: 2_000,
+  timelineBins: 10_000,
   /** Bins times channels. */
   timelineCells: 8_000_000,
 } as const

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { openChannelTimes } from '../src/channel-stats.ts'
 
 const MS = 1e6
@@ -43,4 +44,39 @@ test('a clock that is set far away is a jump, and both sides count', () => {
   const stats = statsOf([...even(100, 10 * MS), ...even(100, 10 * MS, 400 * DAY)])
   assert.equal(stats.jumps.length, 1)
   assert.ok(stats.outliers.count <= 10)
+})
+
+test('whatever the times are, gaps, order, duplicates and range are those of a plain count', () => {
+  const times = fc.array(fc.integer({ min: 0, max: 1e12 }), { minLength: 1, maxLength: 60 })
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        times,
+        times.map((list) => list.toSorted((a, b) => a - b)),
+      ),
+      (list) => {
+        const stats = statsOf(list)
+        const plain = { gaps: [] as number[], outOfOrder: 0, duplicates: 0 }
+        let highest = list[0] ?? 0
+        for (const t of list.slice(1)) {
+          if (t === highest) plain.duplicates++
+          else if (t < highest) plain.outOfOrder++
+          else plain.gaps.push(t - highest)
+          highest = Math.max(highest, t)
+        }
+        const longest = plain.gaps.toSorted((a, b) => b - a).slice(0, 16)
+        assert.deepEqual(
+          stats.gaps.map(({ ns }) => ns),
+          longest,
+        )
+        assert.deepEqual(
+          [stats.outOfOrder.count, stats.duplicates.count],
+          [plain.outOfOrder, plain.duplicates],
+        )
+        assert.deepEqual([stats.first, stats.last], [Math.min(...list), Math.max(...list)])
+        const [middle = 0] = [plain.gaps.toSorted((a, b) => a - b)[Math.ceil(plain.gaps.length / 2) - 1]]
+        assert.ok(Math.abs((stats.medianNs ?? 0) - middle) <= middle * 0.02)
+      },
+    ),
+  )
 })

@@ -158,3 +158,31 @@ test('what one organisation recorded is not found by another', async () => {
   const { body } = await call<SegmentList>(service.url, 'GET', '/v1/segments', { key })
   assert.deepEqual(body.data, [])
 })
+
+test('page by page, every search gives each segment once, in the order of the whole', async () => {
+  for (const n of [1, 2, 3])
+    await process(imuTable(), `lap ${n}.csv`, { site: 'track', notes: 'round and round' })
+  const search = (query: string) => get<SegmentList>(`/v1/segments?${query}`)
+  const [first] = (await search('site=track')).body.data
+  const channel = encodeURIComponent(first?.channels[0]?.name ?? '')
+  for (const query of [
+    'site=track',
+    `channel=${channel}&site=track`,
+    'kind=table&site=track',
+    'issue=message_gap&site=track',
+    'severity=warning&site=track',
+    'text=round',
+    'site=track&recorded[gte]=2026-03-14T09:00:00Z',
+    'site=track&duration[gte]=1',
+  ]) {
+    const whole = (await search(`${query}&limit=500`)).body.data.map(({ id }) => id)
+    const pages: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body }: { body: SegmentList } = await search(`${query}&limit=1${cursor && `&cursor=${cursor}`}`)
+      pages.push(...body.data.map(({ id }) => id))
+      cursor = body.next_cursor
+    }
+    assert.deepEqual(pages, whole, query)
+    assert.equal(whole.length, /issue|severity/.test(query) ? 3 : 6, query)
+  }
+})

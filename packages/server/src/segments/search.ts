@@ -12,6 +12,8 @@ import { segmentColumns, toObject } from './segment.ts'
 // the others are looked at on the way. Segments come in the order of their sessions, so facets of sessions can lead.
 
 const MAX_CHANNELS = 20
+/** So many are looked for one by one. */
+const MAX_SESSIONS = 1000
 
 /** Segments of the organisation, those of the newest session first. */
 export async function searchSegments(
@@ -22,7 +24,9 @@ export async function searchSegments(
   const filters = readFilters(given)
   const identity = ['segments', caller.organisationId, given]
   const after = cursor === undefined ? undefined : readCursor(cursorKey, identity, cursor)
-  const matching = filtered(db, caller.organisationId, filters, after).select(segmentColumns)
+  const found =
+    filters.text === undefined ? undefined : await sessionsWith(db, caller.organisationId, filters.text)
+  const matching = filtered(db, caller.organisationId, filters, after, found).select(segmentColumns)
   const rows = await newestFirst(db, matching, filters, limit + 1).execute()
   return toPage(cursorKey, identity, rows, limit, toObject)
 }
@@ -60,7 +64,25 @@ function channelsIn(text: string): string[] {
   return names
 }
 
-function filtered(db: Db, organisationId: string, filters: Filters, after: Place | undefined) {
+/** Ids of the sessions with these words; undefined where there are so many that they are met on the way. */
+async function sessionsWith(db: Db, organisationId: string, text: string): Promise<string[] | undefined> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('organisation_id', '=', organisationId)
+    .where(sql<boolean>`search @@ plainto_tsquery('simple', ${text})`)
+    .limit(MAX_SESSIONS + 1)
+    .execute()
+  return rows.length > MAX_SESSIONS ? undefined : rows.map(({ id }) => id)
+}
+
+function filtered(
+  db: Db,
+  organisationId: string,
+  filters: Filters,
+  after: Place | undefined,
+  sessions: string[] | undefined,
+) {
   const { session, site, device, channels, kind, issue, severity, text } = filters
   let query = withFacet(db, organisationId, filters).where('segments.organisation_id', '=', organisationId)
   if (session !== undefined) query = query.where('segments.session_id', '=', session)
@@ -74,7 +96,8 @@ function filtered(db: Db, organisationId: string, filters: Filters, after: Place
   if (filters.recordedBefore) query = query.where('started_at', '<', filters.recordedBefore)
   if (filters.atLeastS !== undefined) query = query.where('duration_s', '>=', filters.atLeastS)
   if (filters.shorterS !== undefined) query = query.where('duration_s', '<', filters.shorterS)
-  if (text !== undefined) {
+  if (sessions) query = query.where(sql<boolean>`segments.session_id = any(${sessions}::text[])`)
+  else if (text !== undefined) {
     query = query.where(
       sql<boolean>`segments.session_id in (select id from sessions
         where organisation_id = ${organisationId} and search @@ plainto_tsquery('simple', ${text}))`,
@@ -93,24 +116,20 @@ function withFacet(
 ): SelectQueryBuilder<Tables, 'segments', object> {
   const facet = leadingFacet(filters)
   if (!facet) return db.selectFrom('segments')
-  const query = db
-    .selectFrom('segments')
-    .innerJoin('session_facets as facet', 'facet.session_id', 'segments.session_id')
-    .where('facet.organisation_id', '=', organisationId)
-    .where('facet.facet', '=', facet.name)
-    .where('facet.value', '=', facet.value)
   const { site, device } = filters
-  if (site === undefined && device === undefined) return query
+  let sessions = db
+    .selectFrom('session_facets')
+    .innerJoin('sessions', 'sessions.id', 'session_facets.session_id')
+    .select(['session_facets.session_id', 'session_facets.created_at'])
+    .where('session_facets.organisation_id', '=', organisationId)
+    .where('session_facets.facet', '=', facet.name)
+    .where('session_facets.value', '=', facet.value)
   // A session of another site is passed over by itself, not by each of its segments.
-  return query.where(({ exists, selectFrom }) =>
-    exists(
-      selectFrom('sessions')
-        .select('sessions.id')
-        .whereRef('sessions.id', '=', 'facet.session_id')
-        .$if(site !== undefined, (sessions) => sessions.where('sessions.site', '=', site ?? ''))
-        .$if(device !== undefined, (sessions) => sessions.where('sessions.device', '=', device ?? '')),
-    ),
-  )
+  if (site !== undefined) sessions = sessions.where('sessions.site', '=', site)
+  if (device !== undefined) sessions = sessions.where('sessions.device', '=', device)
+  // The offset keeps the planner from another order: it cannot know how often two filters meet.
+  const leading = sessions.orderBy('session_facets.created_at', 'desc').offset(0)
+  return db.selectFrom('segments').innerJoin(leading.as('facet'), 'facet.session_id', 'segments.session_id')
 }
 
 /** The one that most probably has the fewest sessions; none where another index has the order. */
