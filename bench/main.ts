@@ -4,6 +4,7 @@ import { eventLoop } from './event-loop.ts'
 import { formats } from './formats.ts'
 import { listScale } from './list-scale.ts'
 import { parts } from './parts.ts'
+import { queue } from './queue.ts'
 import { type Report, toMarkdown, writeReport } from './report.ts'
 import { requests } from './requests.ts'
 import { segments } from './segments.ts'
@@ -19,6 +20,7 @@ const benches: Record<string, (stage: Stage) => Promise<Report>> = {
   start,
   'event-loop': eventLoop,
   webhooks,
+  queue,
   formats,
   segments,
 }

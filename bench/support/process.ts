@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import type { Stage } from './stage.ts'
 
 // What is measured runs in processes of its own, on the same Node as the bench.
@@ -9,6 +10,8 @@ export type Running = {
   pid: number
   /** What the pattern found in the output. */
   found: string[]
+  /** What it prints after that. */
+  output: Readable | null
   stop(): Promise<void>
 }
 
@@ -33,7 +36,7 @@ export async function startProcess(
   }
   stage.onEnd(stop)
   const found = await untilPrinted(child, pattern, args.join(' '))
-  return { pid: child.pid ?? 0, found, stop }
+  return { pid: child.pid ?? 0, found, output: child.stdout, stop }
 }
 
 async function untilPrinted(child: ChildProcess, pattern: RegExp, name: string): Promise<string[]> {
