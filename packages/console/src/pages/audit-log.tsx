@@ -19,7 +19,6 @@ const actions = [
   'member.removed',
   'invitation.created',
   'invitation.revoked',
-  'session.created',
   'session.deleted',
   'session.reprocessed',
   'calibration.stored',

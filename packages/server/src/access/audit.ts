@@ -17,7 +17,6 @@ export type Action =
   | 'member.removed'
   | 'invitation.created'
   | 'invitation.revoked'
-  | 'session.created'
   | 'session.deleted'
   | 'session.reprocessed'
   | 'calibration.stored'
