@@ -11,6 +11,9 @@ import { router } from './router.tsx'
 import { theme } from './theme.ts'
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=csp-nonce]')?.content ?? ''
+// The library that locks scrolling behind a dialog makes a style of its own, and looks for its nonce here.
+Reflect.set(window, '__webpack_nonce__', nonce)
+
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no root')
 

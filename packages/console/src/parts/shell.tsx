@@ -89,13 +89,13 @@ function Pages() {
 }
 
 function OrganisationMenu({ me }: { me: Me }) {
-  const { name, slug, isSandbox } = useOrganisation()
+  const { name, isSandbox } = useOrganisation()
   const navigate = useNavigate()
   const go = (to: string) => void navigate({ to: '/o/$organisation/sessions', params: { organisation: to } })
   return (
     <Menu width={240} position="bottom-start">
       <Menu.Target>
-        <UnstyledButton className="nav" aria-label={`Organisation ${slug}`}>
+        <UnstyledButton className="nav">
           <span style={{ color: 'var(--mantine-primary-color-filled)', display: 'flex' }}>
             <Icon name="tape" size={22} />
           </span>
@@ -139,7 +139,7 @@ function AccountMenu({ me }: { me: Me }) {
     <Group gap={4} wrap="nowrap">
       <Menu width={220} position="top-start">
         <Menu.Target>
-          <UnstyledButton className="nav" flex={1} miw={0} aria-label="Account">
+          <UnstyledButton className="nav" flex={1} miw={0}>
             <Stack gap={0} miw={0} flex={1}>
               <Text size="sm" c="var(--mantine-color-text)" className="clip">
                 {me.name}

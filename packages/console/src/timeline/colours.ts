@@ -13,6 +13,7 @@ export type Colours = {
   badSoft: string
   busySoft: string
   accent: string
+  strip: string
 }
 
 export function readColours(element: Element): Colours {
@@ -30,6 +31,7 @@ export function readColours(element: Element): Colours {
     badSoft: read('--bad-soft'),
     busySoft: read('--busy-soft'),
     accent: read('--busy'),
+    strip: read('--strip'),
   }
 }
 

@@ -178,7 +178,7 @@ export function drawOverview(
   colours: Colours,
 ): void {
   context.clearRect(0, 0, width, height)
-  context.fillStyle = colours.muted
+  context.fillStyle = colours.strip
   for (let x = 0; x < activity.length; x++) {
     const bar = Math.round((height - 6) * (activity[x] ?? 0))
     if (bar > 0) context.fillRect(x, height - 3 - bar, 1, bar)

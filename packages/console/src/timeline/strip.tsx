@@ -55,7 +55,7 @@ export function Strip({ session, part, width = 150, height = 22 }: Props) {
       const share = x / width
       const inside = share >= from && share <= Math.max(to, from + 1 / width)
       const bar = Math.round((height - 2) * (glance.activity[Math.floor(share * COLUMNS)] ?? 0))
-      context.fillStyle = inside ? colours.accent : colours.line
+      context.fillStyle = inside ? colours.strip : colours.line
       if (bar > 0) context.fillRect(x, height - bar, 1, bar)
     }
   }, [glance, part, width, height, colours])

@@ -67,7 +67,8 @@ export function openQueue(organisation: string, onDone: () => void): Queue {
       change(upload.id, { state: 'done', session })
     } catch (error) {
       if (!stop.signal.aborted) {
-        if (isGone(error)) forgetCheckpoint(organisation, upload.file)
+        const { progress } = uploads.find(({ id }) => id === upload.id) ?? upload
+        if (isUseless(error, progress !== undefined)) forgetCheckpoint(organisation, upload.file)
         change(upload.id, { state: 'failed', problem: reasonOf(error) })
       }
     } finally {
@@ -148,16 +149,23 @@ async function send(
   return session.id
 }
 
-/** The session of the checkpoint was deleted, or belongs to another file: the next attempt begins anew. */
-function isGone(error: unknown): boolean {
-  const code: unknown = typeof error === 'object' && error ? Reflect.get(error, 'code') : undefined
-  return code === 'session_not_found' || code === 'source_changed' || code === 'organisation_mismatch'
+/** The session of the checkpoint was deleted, or is of another file: the next attempt begins anew. */
+function isUseless(error: unknown, hasBegun: boolean): boolean {
+  const code = codeOf(error)
+  return (
+    code === 'session_not_found' ||
+    code === 'organisation_mismatch' ||
+    (code === 'source_changed' && !hasBegun)
+  )
 }
 
 function reasonOf(error: unknown): string {
-  const code: unknown = typeof error === 'object' && error ? Reflect.get(error, 'code') : undefined
-  if (code === 'source_unreadable' || (error instanceof DOMException && error.name === 'NotFoundError')) {
-    return 'The file can no longer be read; it may have been moved or removed. What has arrived is kept: choose the file again.'
+  if (codeOf(error) === 'source_changed') {
+    return 'The file was changed or removed while it was read. What has arrived is kept: choose the file again to go on.'
   }
   return error instanceof Error ? error.message : String(error)
+}
+
+function codeOf(error: unknown): unknown {
+  return typeof error === 'object' && error ? Reflect.get(error, 'code') : undefined
 }

@@ -61,7 +61,7 @@ export class Sessions {
     return this.#transport.send({ method: 'GET', path: `${pathOf('/v1/sessions', id)}/channels` }, options)
   }
 
-  /** How many messages each channel has in each of up to 2,000 equal bins. */
+  /** How many messages each channel has in each of up to 10,000 equal bins. */
   timeline(id: string, options?: RequestOptions): Promise<Timeline> {
     return this.#transport.send({ method: 'GET', path: `${pathOf('/v1/sessions', id)}/timeline` }, options)
   }

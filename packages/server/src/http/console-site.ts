@@ -99,7 +99,8 @@ function pageHeaders(nonce: string, uploadOrigin: string): Record<string, string
   return {
     'Content-Security-Policy': [
       "default-src 'none'",
-      "script-src 'self'",
+      // Files are hashed by WebAssembly, which compiles code that came from here.
+      "script-src 'self' 'wasm-unsafe-eval'",
       `style-src 'self' 'nonce-${nonce}'`,
       "img-src 'self' data:",
       "font-src 'self'",
