@@ -1,5 +1,6 @@
 // npm run bench [-- NAME …]: measures, prints, and writes docs/benchmarks.md.
 import { complete } from './complete.ts'
+import { timelineInConsole } from './console.ts'
 import { eventLoop } from './event-loop.ts'
 import { formats } from './formats.ts'
 import { listScale } from './list-scale.ts'
@@ -10,6 +11,7 @@ import { requests } from './requests.ts'
 import { segments } from './segments.ts'
 import { start } from './start.ts'
 import { openStage, type Stage } from './support/stage.ts'
+import { upload } from './upload.ts'
 import { webhooks } from './webhooks.ts'
 
 const benches: Record<string, (stage: Stage) => Promise<Report>> = {
@@ -19,10 +21,12 @@ const benches: Record<string, (stage: Stage) => Promise<Report>> = {
   'list-scale': listScale,
   start,
   'event-loop': eventLoop,
+  upload,
   webhooks,
   queue,
   formats,
   segments,
+  console: timelineInConsole,
 }
 
 const names = process.argv.slice(2)

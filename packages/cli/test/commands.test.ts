@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
@@ -12,6 +12,7 @@ import { startReceiver } from '../../server/test/support/receiver.ts'
 import { type Service, startService } from '../../server/test/support/service.ts'
 import { until } from '../../server/test/support/until.ts'
 import { openAnnouncements } from '../../server/test/support/webhooks.ts'
+import { exitCodes } from '../src/command.ts'
 import { commands } from '../src/commands.ts'
 import { options } from '../src/usage.ts'
 import { type Robot, run, runJson, start } from './remote.ts'
@@ -193,4 +194,23 @@ test('every option belongs to a command, and every command has its help', () => 
     const told = usage.flat().join(' ')
     for (const name of own) assert.ok(told.includes(`--${name}`) || name === 'url' || name === 'limit', name)
   }
+})
+
+test('docs/cli.md knows every command, every verb, every option and every exit code', async () => {
+  const docs = await readFile('docs/cli.md', 'utf8')
+  for (const [name, { verbs, options: own }] of Object.entries(commands)) {
+    const row = docs
+      .split('\n')
+      .filter((line) => line.startsWith(`| \`${name}`))
+      .join('\n')
+    assert.ok(row !== '', name)
+    for (const verb of verbs) assert.match(row, new RegExp(`\\b${verb}\\b`), `${name} ${verb}`)
+    for (const option of own) {
+      const isTold =
+        docs.includes(`--${option}`) || commands[name]?.usage.flat().join(' ').includes(`--${option}`)
+      assert.ok(isTold, `${name} --${option}`)
+    }
+  }
+  const codes = [...docs.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, code, meaning]) => [code, meaning])
+  assert.deepEqual(Object.fromEntries(codes), { ...exitCodes })
 })

@@ -99,6 +99,22 @@ test('a link that takes bytes and gives no answer is given up and made anew', as
   tapedeck = patient
 })
 
+test('a storage that is not there is waited for, and a signal ends the wait', async () => {
+  proxy.fault = () => 'none'
+  const stop = new AbortController()
+  const uploading = upload({
+    signal: stop.signal,
+    onCheckpoint() {
+      // Nobody listens there: every part is refused before a byte of it is taken.
+      proxy.close()
+      setTimeout(() => stop.abort(new Error('waited long enough')), 1_500)
+    },
+  })
+  await assert.rejects(uploading, /waited long enough/)
+  await proxy.listen()
+  await upload()
+})
+
 test('URLs that expire in the middle are asked for again', async () => {
   proxy.fault = () => 'none'
   let expired = false

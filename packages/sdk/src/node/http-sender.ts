@@ -8,7 +8,7 @@ import { watchSilence } from '../upload/silence.ts'
 // Parts go over plain HTTP requests instead of `fetch`: two buffers of ours for each part, used in turn, where a
 // stream of the platform takes hundreds of megabytes and half again the time.
 
-const BUFFER_BYTES = 2 ** 19
+const BUFFER_BYTES = 2 ** 20
 const MAX_ANSWER_BYTES = 2 ** 16
 
 export function openHttpSender(): Sender {
@@ -70,8 +70,13 @@ async function send(
   const size = Math.min(BUFFER_BYTES, length)
   const buffers = [new Uint8Array(size), new Uint8Array(size)]
   const flushed: Promise<void>[] = []
+  // What waits for a connection that is never made is not told so; the end of the request is.
+  const closed = new Promise<never>((_, reject) => {
+    request.once('close', () => reject(new WriteFailed('the request was closed')))
+  })
+  closed.catch(() => {})
   for (let at = 0, turn = 0; at < length && !request.destroyed; turn = 1 - turn) {
-    await flushed[turn]
+    await Promise.race([flushed[turn], closed])
     const bytes = buffers[turn]?.subarray(0, Math.min(size, length - at)) ?? new Uint8Array()
     await source.readInto(bytes, offset + at)
     at += bytes.length
@@ -82,7 +87,7 @@ async function send(
     // Looked at in its turn; until then nobody must take it for forgotten.
     flushed[turn]?.catch(() => {})
   }
-  await Promise.all(flushed)
+  await Promise.race([Promise.all(flushed), closed])
   request.end()
 }
 

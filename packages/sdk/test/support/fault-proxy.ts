@@ -31,6 +31,9 @@ export type FaultProxy = {
   untilForwarded(bytes: number): Promise<void>
   /** Cuts everything that is open. */
   cutAll(): void
+  /** From now on nobody listens, until it does again. */
+  close(): void
+  listen(): Promise<void>
 }
 
 export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
@@ -68,6 +71,14 @@ export async function startFaultProxy(t: Ending): Promise<FaultProxy> {
     },
     cutAll() {
       for (const socket of open) socket.destroy()
+    },
+    close() {
+      server.close()
+      proxy.cutAll()
+    },
+    async listen() {
+      server.listen(port, '127.0.0.1')
+      await once(server, 'listening')
     },
   }
 
