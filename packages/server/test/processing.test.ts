@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { thresholds } from '@tapedeck/analysis'
 import type { ChannelList, ErrorBody, Segment, SegmentList, Session, Timeline } from '@tapedeck/contract'
 import { call, complete, followSession, uploadAll } from './support/client.ts'
 import { type Service, startService } from './support/service.ts'
@@ -63,7 +64,7 @@ test('a recording becomes channels, times, issues, segments and a timeline', asy
 
   const timeline = await get<Timeline>(`/v1/sessions/${session.id}/timeline`)
   const counts = timeline.body.channels[0]?.counts ?? []
-  assert.equal(counts.length, 2000)
+  assert.equal(counts.length, thresholds.timelineBins)
   assert.equal(
     counts.reduce((sum, count) => sum + count, 0),
     5702,
