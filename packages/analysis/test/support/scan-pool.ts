@@ -10,6 +10,8 @@ import type { Ask } from './scan-worker.ts'
 const MEMORY_BYTES = 2 ** 30
 const HEAP_MB = Math.round((MEMORY_BYTES * 0.6) / 2 ** 20)
 const WATCH_EVERY_MS = 50
+/** Far more than any of them takes on a busy machine: only what never ends is late. */
+const HANG_MS = 300_000
 
 export type ScanPool = {
   scan(file: { filename: string; bytes: Uint8Array }, timeMs?: number): Promise<Scanned>
@@ -28,7 +30,7 @@ export function openScanPool(size = Math.min(4, availableParallelism())): ScanPo
     else idle.push(child)
   }
   return {
-    async scan({ filename, bytes }, timeMs = 20_000) {
+    async scan({ filename, bytes }, timeMs = HANG_MS) {
       const child = await take()
       try {
         const scanned = await scanIn(child, { id: 0, filename, bytes }, timeMs)
