@@ -112,6 +112,8 @@ async function withCommand(
         TAPEDECK_URL: service.url,
         TAPEDECK_API_KEY: service.key,
         XDG_STATE_HOME: state,
+        // As bin/tapedeck.mjs sets it.
+        NODE_COMPILE_CACHE: join(stage.dir, 'compiled'),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

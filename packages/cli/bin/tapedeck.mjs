@@ -14,8 +14,12 @@ try {
   const child = spawn(
     pinnedNode(root),
     ['--disable-warning=ExperimentalWarning', main, ...process.argv.slice(2)],
-    // The channel tells the child when we are gone, however we went.
-    { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] },
+    {
+      // The channel tells the child when we are gone, however we went.
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+      // What was compiled once is not compiled again: half of the time that a small command takes.
+      env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tapedeck'), ...process.env },
+    },
   )
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))
