@@ -116,20 +116,24 @@ function withFacet(
 ): SelectQueryBuilder<Tables, 'segments', object> {
   const facet = leadingFacet(filters)
   if (!facet) return db.selectFrom('segments')
+  const query = db
+    .selectFrom('segments')
+    .innerJoin('session_facets as facet', 'facet.session_id', 'segments.session_id')
+    .where('facet.organisation_id', '=', organisationId)
+    .where('facet.facet', '=', facet.name)
+    .where('facet.value', '=', facet.value)
   const { site, device } = filters
-  let sessions = db
-    .selectFrom('session_facets')
-    .innerJoin('sessions', 'sessions.id', 'session_facets.session_id')
-    .select(['session_facets.session_id', 'session_facets.created_at'])
-    .where('session_facets.organisation_id', '=', organisationId)
-    .where('session_facets.facet', '=', facet.name)
-    .where('session_facets.value', '=', facet.value)
+  if (site === undefined && device === undefined) return query
   // A session of another site is passed over by itself, not by each of its segments.
-  if (site !== undefined) sessions = sessions.where('sessions.site', '=', site)
-  if (device !== undefined) sessions = sessions.where('sessions.device', '=', device)
-  // The offset keeps the planner from another order: it cannot know how often two filters meet.
-  const leading = sessions.orderBy('session_facets.created_at', 'desc').offset(0)
-  return db.selectFrom('segments').innerJoin(leading.as('facet'), 'facet.session_id', 'segments.session_id')
+  return query.where(({ exists, selectFrom }) =>
+    exists(
+      selectFrom('sessions')
+        .select('sessions.id')
+        .whereRef('sessions.id', '=', 'facet.session_id')
+        .$if(site !== undefined, (sessions) => sessions.where('sessions.site', '=', site ?? ''))
+        .$if(device !== undefined, (sessions) => sessions.where('sessions.device', '=', device ?? '')),
+    ),
+  )
 }
 
 /** The one that most probably has the fewest sessions; none where another index has the order. */
