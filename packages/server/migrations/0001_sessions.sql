@@ -64,7 +64,7 @@ create index sessions_by_device on sessions (organisation_id, device, created_at
 create index sessions_by_status on sessions (organisation_id, status, created_at, id);
 -- A range of one time in the order of the other: a B-tree has to read all of one of them, this one finds the nearest.
 create extension if not exists btree_gist;
-create index sessions_by_recorded on sessions using gist (organisation_id, recorded_at, created_at) where recorded_at is not null;
+create index sessions_by_recorded on sessions using gist (organisation_id, created_at, recorded_at) where recorded_at is not null;
 create index sessions_waiting on sessions (created_at) where status = 'uploaded';
 
 -- One row for each channel and each issue code of a session, in the order that lists are read.
