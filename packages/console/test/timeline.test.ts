@@ -77,5 +77,6 @@ test('the axis has round times, about as many as wanted, down to milliseconds', 
     ticks({ fromNs: 0, toNs: 60e9 }, 6).map((at) => formatOffset(at, { fromNs: 0, toNs: 60e9 })),
     ['0:00', '0:10', '0:20', '0:30', '0:40', '0:50', '1:00'],
   )
+  assert.equal(formatOffset(119.99e9, { fromNs: 0, toNs: 120e9 }), '2:00')
   assert.equal(formatOffset(3_723_450_000_000, { fromNs: 0, toNs: 1e9 }), '1:02:03.45')
 })

@@ -61,11 +61,15 @@ export function TextFilter({ label, value, onChange, data, width = 160 }: Common
 /** A day in the time of the browser, as the moment at which it begins. */
 export function DayFilter({ label, value, onChange }: Common) {
   const day = value === '' ? '' : toDay(new Date(value))
+  const [isOpen, setOpen] = useState(false)
   return (
     <TextInput
-      type="date"
+      // An empty field of dates says only what dates look like: until it is used, it says what it is for.
+      type={isOpen || day !== '' ? 'date' : 'text'}
       aria-label={label}
-      title={label}
+      placeholder={label}
+      onFocus={() => setOpen(true)}
+      onBlur={() => setOpen(false)}
       size="xs"
       w={138}
       value={day}

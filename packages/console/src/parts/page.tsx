@@ -20,7 +20,7 @@ export function Page({
   return (
     <main style={{ padding: '24px clamp(16px, 3vw, 36px) 64px', maxWidth: 1500 }}>
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
-        <div style={{ minWidth: 0, flex: 1 }}>
+        <div style={{ minWidth: 0, flex: '1 1 280px' }}>
           {back && (
             <Text size="sm" c="dimmed" mb={6} component="div">
               {back}

@@ -36,7 +36,7 @@ type Props = {
   height?: number
 }
 
-export function Strip({ session, part, width = 150, height = 22 }: Props) {
+export function Strip({ session, part, width = 132, height = 22 }: Props) {
   const organisation = useOrganisation()
   const canvas = useRef<HTMLCanvasElement>(null)
   const isSeen = useSeen(canvas)

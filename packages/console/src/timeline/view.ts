@@ -50,7 +50,8 @@ function roundBelow(seconds: number): number {
 export function formatOffset(ns: number, view: View): string {
   const spanS = (view.toNs - view.fromNs) / 1e9
   const digits = spanS > 20 ? 0 : spanS > 2 ? 1 : spanS > 0.2 ? 2 : spanS > 0.02 ? 3 : 4
-  const seconds = ns / 1e9
+  // Rounded first: 59.99 s are a minute, and not sixty seconds.
+  const seconds = Math.round((ns / 1e9) * 10 ** digits) / 10 ** digits
   const whole = Math.floor(seconds)
   const rest = (seconds % 60).toFixed(digits).padStart(digits === 0 ? 2 : 3 + digits, '0')
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]
