@@ -7,7 +7,7 @@ import { newIdempotencyKey, type Transport, wrongOption } from '../transport.ts'
 import { readCheckpoint, type UploadCheckpoint } from './checkpoint.ts'
 import { digest } from './digest.ts'
 import { openFetchSender } from './fetch-sender.ts'
-import { openPatience } from './patience.ts'
+import { openPatience, type Patience } from './patience.ts'
 import { choosePartSize } from './plan.ts'
 import { openProgress, type UploadProgress } from './progress.ts'
 import { type Sending, sendParts, UploadClosed } from './send-parts.ts'
@@ -66,7 +66,10 @@ async function transfer(deps: Deps, source: Source, sender: Sender, options: Set
   const { signal, concurrency } = options
   const progress = openProgress(source.size, (now) => options.onProgress?.(now))
   const patience = openPatience(signal)
-  const checkpoint = await begin(deps, source, options, (bytes) => progress.hashed(bytes))
+  const checkpoint = await begin(deps, source, options, patience, (bytes) => {
+    patience.moved()
+    progress.hashed(bytes)
+  })
   const ask = () => patience.untilDone(() => sessions.retrieve(checkpoint.session, { signal, maxRetries: 0 }))
   const sending: Sending = {
     platform,
@@ -115,6 +118,7 @@ async function begin(
   { sessions, platform }: Deps,
   source: Source,
   options: Settled,
+  patience: Patience,
   onHashed: (bytes: number) => void,
 ): Promise<UploadCheckpoint> {
   const { resume, signal, onCheckpoint, idempotencyKey = newIdempotencyKey() } = options
@@ -134,7 +138,10 @@ async function begin(
   await rehearse(sessions, known, signal)
   const { sha256, parts } = await digest(platform, source, part_size, { signal, onHashed })
   await source.check()
-  const created = await sessions.create({ ...known, sha256 }, { signal, idempotencyKey })
+  // With one key for all tries: after hours of hashing a link that is down just now is waited for.
+  const created = await patience.untilDone(() =>
+    sessions.create({ ...known, sha256 }, { signal, idempotencyKey, maxRetries: 0 }),
+  )
   const checkpoint = { session: created.id, bytes: source.size, sha256, part_size, parts }
   await onCheckpoint?.(checkpoint)
   return checkpoint
