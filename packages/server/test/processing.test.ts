@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
 import { thresholds } from '@tapedeck/analysis'
 import type { ChannelList, ErrorBody, Segment, SegmentList, Session, Timeline } from '@tapedeck/contract'
 import { call, complete, followSession, uploadAll } from './support/client.ts'
@@ -64,9 +65,18 @@ test('a recording becomes channels, times, issues, segments and a timeline', asy
 
   const timeline = await get<Timeline>(`/v1/sessions/${session.id}/timeline`)
   const counts = timeline.body.channels[0]?.counts ?? []
-  assert.equal(counts.length, thresholds.timelineBins)
+  assert.equal(counts.length, 2_000)
   assert.equal(
     counts.reduce((sum, count) => sum + count, 0),
+    5702,
+  )
+  const packed = await get<Timeline>(`/v1/sessions/${session.id}/timeline?counts=packed`)
+  const fine = inflateRawSync(Buffer.from(packed.body.packed ?? '', 'base64'))
+  assert.equal(packed.body.bin_count, thresholds.timelineBins)
+  assert.equal(fine.length, packed.body.channels.length * packed.body.bin_count * 4)
+  const firstFine = Array.from({ length: packed.body.bin_count }, (_, bin) => fine.readUInt32LE(bin * 4))
+  assert.equal(
+    firstFine.reduce((sum, count) => sum + count, 0),
     5702,
   )
 

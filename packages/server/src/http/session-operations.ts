@@ -152,7 +152,7 @@ export function sessionOperations(deps: SessionDeps): Operation[] {
       permission: 'read',
       summary: 'Retrieve the timeline of a session',
       description:
-        'How many messages each channel has in each of up to 10,000 equal bins over the recording.',
+        'How many messages each channel has in each of up to 2,000 equal bins over the recording (10,000 when they are packed).',
       query: RetrieveTimeline,
       body: Nothing,
       status: 200,
