@@ -34,7 +34,7 @@ const rooms: Record<string, string[]> = {
     'storage',
     'webhooks',
   ],
-  admin: ['access', 'clock', 'config', 'db', 'operate'],
+  admin: ['access', 'clock', 'config', 'console', 'db', 'operate'],
   welcome: ['access', 'app'],
   http: [
     'access',

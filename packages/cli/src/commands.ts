@@ -147,10 +147,11 @@ export const commands: Record<string, Command> = {
     usage: [
       ['orgs create NAME', 'make an organisation and its sandbox'],
       ['orgs list', ''],
+      ['orgs invite NAME [--role owner]', 'a link that makes its holder an owner, member or viewer'],
     ],
-    examples: ['tapedeck orgs create field-team'],
-    verbs: ['create', 'list'],
-    options: [],
+    examples: ['tapedeck orgs create field-team', 'tapedeck orgs invite field-team --role owner'],
+    verbs: ['create', 'list', 'invite'],
+    options: ['role'],
     load: () => printed(async () => (await import('./commands/orgs.ts')).orgs),
   },
   keys: {

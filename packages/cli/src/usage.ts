@@ -29,6 +29,7 @@ export const options = {
   parallel: { type: 'string' },
   'part-size': { type: 'string' },
   permissions: { type: 'string' },
+  role: { type: 'string' },
   secret: { type: 'string' },
   session: { type: 'string' },
   severity: { type: 'string' },

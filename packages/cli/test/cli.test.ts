@@ -22,6 +22,12 @@ after(async () => {
 })
 
 describe('tapedeck orgs', () => {
+  test('invite prints a link to the console, for a role', async () => {
+    const { url, role } = await tapedeckJson(dataDir, 'orgs', 'invite', 'acme', '--role', 'viewer')
+    assert.match(String(url), /^http:\/\/127\.0\.0\.1:8420\/console\/join#[0-9a-v]{32}$/)
+    assert.equal(role, 'viewer')
+  })
+
   test('an organisation that was made is listed', async () => {
     const made = await tapedeckJson(dataDir, 'orgs', 'create', 'globex')
     assert.deepEqual(Object.keys(made), ['id', 'name', 'created_at'])
@@ -111,7 +117,8 @@ test('help is printed when asked for and when nothing is asked', async () => {
 
 const wrongUses: [args: string[], says: RegExp][] = [
   [['robots'], /there is no command robots; see: tapedeck --help/],
-  [['orgs'], /orgs has create and list, not nothing/],
+  [['orgs'], /orgs has create, list and invite, not nothing/],
+  [['orgs', 'invite', 'acme', '--role', 'king'], /--role is owner, member or viewer, not king/],
   [['orgs', 'create'], /expected NAME, found none/],
   [['orgs', 'create', 'one', 'two'], /expected NAME, found one two/],
   [['keys', 'create'], /keys create needs --org NAME/],

@@ -17,7 +17,8 @@ export {
 } from './access/keys.ts'
 export { createOrganisation, listOrganisations, type Organisation } from './access/organisations.ts'
 export { systemClock } from './clock.ts'
-export { ConfigError } from './config.ts'
+export { ConfigError, readConsoleUrl } from './config.ts'
+export { inviteAsOperator } from './console/invitations.ts'
 export { countWaiting, setPaused } from './operate/gate.ts'
 
 const WAIT_MS = 60_000

@@ -43,7 +43,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { read, problems, finish } = reader(env)
   const config: Config = {
     ...databaseConfig(read),
-    host: read('TAPEDECK_HOST', '127.0.0.1', host),
+    host: read('TAPEDECK_HOST', '127.0.0.1', hostName),
     port: read('TAPEDECK_PORT', 8420, integer(0, 65_535)),
     baseUrl: read('TAPEDECK_BASE_URL', undefined, httpUrl),
     uploadUrl: read('TAPEDECK_UPLOAD_URL', undefined, httpUrl),
@@ -78,6 +78,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 export function readDatabaseConfig(env: NodeJS.ProcessEnv): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const { read, finish } = reader(env)
   return finish(databaseConfig(read))
+}
+
+/** Where people open the console, as far as the settings can say it. */
+export function readConsoleUrl(env: NodeJS.ProcessEnv): string {
+  const { read, finish } = reader(env)
+  const host = read('TAPEDECK_HOST', '127.0.0.1', hostName)
+  const port = read('TAPEDECK_PORT', 8420, integer(0, 65_535))
+  const baseUrl = read(
+    'TAPEDECK_BASE_URL',
+    `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    httpUrl,
+  )
+  return finish(read('TAPEDECK_CONSOLE_URL', `${baseUrl}/console`, httpUrl))
 }
 
 type Read = <T>(name: string, fallback: T, parse: (text: string) => T) => T
@@ -132,7 +145,7 @@ function integer(from: number, to: number) {
   }
 }
 
-function host(text: string): string {
+function hostName(text: string): string {
   if (!/^[A-Za-z0-9.:-]+$/.test(text)) throw new Error(`must be a host name or an address, not ${text}`)
   return text
 }

@@ -8,7 +8,7 @@ import type {
   Role,
 } from '@tapedeck/contract'
 import { type Expression, type SqlBool, sql } from 'kysely'
-import { type Actor, recordChange } from '../access/audit.ts'
+import { type Actor, commandLine, recordChange } from '../access/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
@@ -17,7 +17,7 @@ import type { Account } from './accounts.ts'
 import type { Member } from './member.ts'
 
 // A link makes its holder a member, once. Its token stands behind the #, which browsers send to nobody, and only its
-// hash is stored.
+// hash is stored. Owners make them, and the operator; the one without an end is the service's own, to the first account.
 
 type Deps = { db: Db; clock: Clock; consoleUrl: () => string }
 
@@ -30,7 +30,13 @@ export async function createInvitation(
   { role, label }: CreateInvitation,
 ): Promise<CreatedInvitation> {
   return deps.db.transaction().execute(async (trx) => {
-    const made = await insert(deps, trx, { organisationId: by.live.id, role, label, invitedBy: by.id })
+    const made = await insert(deps, trx, {
+      organisationId: by.live.id,
+      role,
+      label,
+      invitedBy: by.id,
+      ends: true,
+    })
     await recordChange(trx, {
       organisationId: by.live.id,
       actor: by,
@@ -42,13 +48,47 @@ export async function createInvitation(
   })
 }
 
+/** By the operator: how a new organisation gets its first owner, and one that has lost its owners another. */
+export async function inviteAsOperator(
+  deps: Deps,
+  organisation: string,
+  role: Role,
+): Promise<{ url: string; expiresAt: Date | null }> {
+  return deps.db.transaction().execute(async (trx) => {
+    const live = await trx
+      .selectFrom('organisations')
+      .select('id')
+      .where('name', '=', organisation)
+      .where('sandbox_of', 'is', null)
+      .executeTakeFirst()
+    if (!live) throw new Error(`there is no organisation ${organisation}; see: tapedeck orgs list`)
+    const made = await insert(deps, trx, {
+      organisationId: live.id,
+      role,
+      label: 'by the operator',
+      invitedBy: null,
+      ends: true,
+    })
+    await recordChange(trx, {
+      organisationId: live.id,
+      actor: commandLine,
+      action: 'invitation.created',
+      object: made.id,
+      detail: `by the operator (${role})`,
+    })
+    return { url: made.url, expiresAt: made.expires_at }
+  })
+}
+
 /** Those that can still be used. */
 export async function listInvitations(db: Db, { live }: Member): Promise<Invitation[]> {
   const rows = await db
     .selectFrom('invitations')
-    .innerJoin('auth.user as user', 'user.id', 'invitations.invited_by')
-    .select(['invitations.id', 'role', 'label', 'user.email as inviter', 'created_at', 'expires_at'])
+    .leftJoin('auth.user as user', 'user.id', 'invitations.invited_by')
+    .select(['invitations.id', 'role', 'label', 'created_at', 'expires_at'])
+    .select(sql<string>`coalesce("user".email, ${commandLine.name})`.as('inviter'))
     .where('organisation_id', '=', live.id)
+    .where('expires_at', 'is not', null)
     .where(isOpen)
     .orderBy('created_at', 'desc')
     .execute()
@@ -98,11 +138,11 @@ export async function acceptInvitation(db: Db, account: Account, token: string):
       .set({ accepted_at: sql<Date>`now()` })
       .where('hash', '=', hashToken(token))
       .where(isOpen)
-      .returning(['organisation_id', 'role', 'invited_by'])
+      .returning(['organisation_id', 'role', 'expires_at'])
       .executeTakeFirst()
     if (!row) throw unknown()
     await addMember(trx, row.organisation_id, account, row.role)
-    if (row.invited_by === null) await endFirstLinks(trx)
+    if (row.expires_at === null) await endFirstLinks(trx)
     const { name } = await trx
       .selectFrom('organisations')
       .select('name')
@@ -131,6 +171,7 @@ export async function makeFirstLink(deps: Deps, organisation: string): Promise<s
     role: 'owner',
     label: 'first account',
     invitedBy: null,
+    ends: false,
   })
   return made.url
 }
@@ -146,9 +187,13 @@ export async function hasOwner(db: Db): Promise<boolean> {
   return row !== undefined
 }
 
-type New = { organisationId: string; role: Role; label: string; invitedBy: string | null }
+type New = { organisationId: string; role: Role; label: string; invitedBy: string | null; ends: boolean }
 
-async function insert({ clock, consoleUrl }: Deps, db: Db, { organisationId, role, label, invitedBy }: New) {
+async function insert(
+  { clock, consoleUrl }: Deps,
+  db: Db,
+  { organisationId, role, label, invitedBy, ends }: New,
+) {
   const token = newInvitationToken()
   const id = newId('inv', clock.now())
   const times = await db
@@ -160,7 +205,7 @@ async function insert({ clock, consoleUrl }: Deps, db: Db, { organisationId, rol
       label,
       hash: hashToken(token),
       invited_by: invitedBy,
-      expires_at: invitedBy === null ? null : sql<Date>`now() + ${VALID_DAYS} * interval '1 day'`,
+      expires_at: !ends ? null : sql<Date>`now() + ${VALID_DAYS} * interval '1 day'`,
     })
     .returning(['created_at', 'expires_at'])
     .executeTakeFirstOrThrow()
@@ -193,14 +238,14 @@ async function endFirstLinks(db: Db): Promise<void> {
   await db
     .updateTable('invitations')
     .set({ revoked_at: sql<Date>`now()` })
-    .where('invited_by', 'is', null)
+    .where('expires_at', 'is', null)
     .where('accepted_at', 'is', null)
     .execute()
 }
 
 function isOpen(): Expression<SqlBool> {
   return sql<SqlBool>`accepted_at is null and revoked_at is null and (expires_at is null or expires_at > now())
-    and (invited_by is not null or not exists (select 1 from memberships where role = 'owner'))`
+    and (expires_at is not null or not exists (select 1 from memberships where role = 'owner'))`
 }
 
 function toObject(row: {

@@ -3,11 +3,15 @@ import { after, before, test } from 'node:test'
 import {
   type ConsoleList,
   type ErrorBody,
+  type Invitation,
   type Me,
   type Member,
   ORGANISATION_HEADER,
   type Session,
 } from '@tapedeck/contract'
+import { createOrganisation } from '../../src/access/organisations.ts'
+import { systemClock } from '../../src/clock.ts'
+import { inviteAsOperator } from '../../src/console/invitations.ts'
 import {
   type Browser,
   enter,
@@ -149,6 +153,25 @@ test('an email address that has an account is told so, and the link stays good',
   await assert.rejects(join(service, link, 'member@example.com'), /account_exists/)
   const preview = await viewer.call('POST', '/console/api/invitation_preview', { token: tokenOf(link) })
   assert.equal(preview.status, 200)
+})
+
+test('the operator invites too, also to an organisation that has nobody yet', async () => {
+  const { db } = service.database
+  await createOrganisation(db, systemClock, 'fresh-team')
+  const deps = { db, clock: systemClock, consoleUrl: () => `${service.url}/console` }
+  const { url } = await inviteAsOperator(deps, 'fresh-team', 'owner')
+  const first = await join(service, url, 'fresh@example.com')
+  assert.deepEqual(
+    (await enter(first)).organisations.map(({ name, role }) => ({ name, role })),
+    [{ name: 'fresh-team', role: 'owner' }],
+  )
+  await assert.rejects(inviteAsOperator(deps, 'nobody', 'owner'), /there is no organisation nobody/)
+  await inviteAsOperator(deps, 'fresh-team', 'viewer')
+  const { body } = await first.call<ConsoleList<Invitation>>('GET', '/console/api/invitations')
+  assert.deepEqual(
+    body.data.map(({ role, invited_by }) => ({ role, invited_by })),
+    [{ role: 'viewer', invited_by: 'command line' }],
+  )
 })
 
 test('a withdrawn and an expired invitation are void', async () => {
