@@ -1,6 +1,4 @@
-import type { CompiledQuery } from 'kysely'
 import type pg from 'pg'
-import type { Db } from './database.ts'
 
 // The statements of a request are few and always the same: each connection parses and plans them once. A page of a
 // list is planned anew for its values, because the best index depends on them.
@@ -29,15 +27,4 @@ function nameOf(text: string): string | undefined {
   const name = `tapedeck ${names.size}`
   names.set(text, name)
   return name
-}
-
-/** A statement of a hot path: put together once, with placeholders, and run with the parameters in their place. */
-export function statement<Row>(
-  build: (db: Db) => { compile(): CompiledQuery<Row> },
-): (db: Db, ...parameters: unknown[]) => Promise<Row[]> {
-  let compiled: CompiledQuery<Row> | undefined
-  return async (db, ...parameters) => {
-    compiled ??= build(db).compile()
-    return (await db.executeQuery<Row>({ ...compiled, parameters })).rows
-  }
 }
