@@ -1,7 +1,7 @@
 // node scripts/run.mjs [--dev] [--console] FILE [ARGUMENT …]
 // Installs what is missing, builds the console if it is asked for, then runs FILE on the pinned Node. Runs on Node 20.
 import { spawn } from 'node:child_process'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureConsole } from './ensure-console.mjs'
 import { ensureInstalled } from './ensure-installed.mjs'
@@ -27,6 +27,8 @@ function run(node) {
   // The channel tells the child when we are gone, however we went; a killed parent leaves no orphan.
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd: root,
+    // What was compiled once is not compiled again, here and in the processes that it starts.
+    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tapedeck'), ...process.env },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   // A terminal sends Ctrl-C to the whole group, a supervisor only to us: the child must hear of it once or twice.

@@ -17,7 +17,7 @@ const runner = spawn(
   [
     '--disable-warning=ExperimentalWarning',
     '--test',
-    '--test-concurrency=2',
+    '--test-concurrency=3',
     '--test-global-setup=packages/server/test/support/global-setup.ts',
     ...flags,
     ...files,

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { analyse } from '@tapedeck/analysis'
 import { openDisk } from '../storage/disk.ts'
 import { openRecording } from '../storage/recording.ts'
@@ -7,6 +8,8 @@ import type { ScanReply, ScanRequest } from './scan-messages.ts'
 
 const PROGRESS_EVERY_MS = 200
 
+// Now: at the end this process is killed.
+flushCompileCache()
 process.once('message', (request: ScanRequest) => void run(request))
 // Nobody is left to tell the result.
 process.on('disconnect', () => process.exit(1))

@@ -28,8 +28,7 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
     execArgv: [`--max-old-space-size=${heapMb}`, '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    // Nothing of ours: no secrets, no proxies, no options.
-    env: {},
+    env: childEnv(process.env),
   })
   try {
     return await outcome(child, { ...request, tempDir }, options)
@@ -37,6 +36,11 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
     child.kill('SIGKILL')
     await rm(tempDir, { recursive: true, force: true })
   }
+}
+
+/** Nothing of ours: no secrets, no proxies, no options. But what was compiled once is not compiled again. */
+function childEnv({ NODE_COMPILE_CACHE }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 }
 
 function outcome(
