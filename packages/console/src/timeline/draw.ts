@@ -1,5 +1,6 @@
 import type { Colours } from './colours.ts'
-import { activityOf, countBetween, type Recording, type Row } from './recording.ts'
+import { openPixels, type Pixels, packColour } from './pixels.ts'
+import { activityOf, countBefore, type Recording, type Row } from './recording.ts'
 import { formatOffset, ticks, type View } from './view.ts'
 
 // Everything that is drawn, on canvases whose unit is one pixel of the page. Only what is seen is drawn.
@@ -15,7 +16,7 @@ export type Stretch = { fromNs: number; toNs: number; label: string; isMarked: b
 
 export type RowLook = { row: Row; colour: string; marks: Mark[] }
 
-/** The channels between two heights of the list. */
+/** The channels between two heights of the list: bars first, as pixels, and behind them what lies behind. */
 export function drawRows(
   context: CanvasRenderingContext2D,
   recording: Recording,
@@ -24,17 +25,20 @@ export function drawRows(
   { width, height, top }: { width: number; height: number; top: number },
   colours: Colours,
 ): void {
-  context.clearRect(0, 0, width, height)
-  drawGrid(context, view, width, height, colours)
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT))
-  const last = Math.min(looks.length, Math.ceil((top + height) / ROW_HEIGHT))
-  for (let index = first; index < last; index++) {
-    const look = looks[index]
-    if (!look) continue
-    const base = index * ROW_HEIGHT - top + ROW_HEIGHT - (ROW_HEIGHT - BAR_HEIGHT) / 2
-    drawGaps(context, recording, look.row, view, width, base, colours)
-    drawBars(context, recording, look, view, width, base)
-    for (const mark of look.marks) drawMark(context, placeOf(mark.atNs, view, width), base, mark, colours)
+  const seen = looks.slice(first, Math.ceil((top + height) / ROW_HEIGHT))
+  const baseOf = (index: number) =>
+    (first + index) * ROW_HEIGHT - top + ROW_HEIGHT - (ROW_HEIGHT - BAR_HEIGHT) / 2
+  const pixels = openPixels(context)
+  for (const [index, look] of seen.entries()) paintBars(pixels, recording, look, view, width, baseOf(index))
+  pixels.show()
+  context.globalCompositeOperation = 'destination-over'
+  for (const [index, { row }] of seen.entries())
+    drawGaps(context, recording, row, view, width, baseOf(index), colours)
+  drawGrid(context, view, width, height, colours)
+  context.globalCompositeOperation = 'source-over'
+  for (const [index, { marks }] of seen.entries()) {
+    for (const mark of marks) drawMark(context, placeOf(mark.atNs, view, width), baseOf(index), mark, colours)
   }
 }
 
@@ -50,34 +54,32 @@ function drawGrid(
     context.fillRect(Math.round(placeOf(at, view, width)), 0, 1, height)
 }
 
-/** One column for each pixel; neighbours of one height are one rectangle. */
-function drawBars(
-  context: CanvasRenderingContext2D,
+/** One column for each pixel of the screen, written as pixels: tens of thousands of rectangles would take a frame. */
+function paintBars(
+  pixels: Pixels,
   { binNs }: Recording,
   { row, colour }: RowLook,
   view: View,
   width: number,
   base: number,
 ): void {
-  context.fillStyle = colour
-  const binsPerPixel = (view.toNs - view.fromNs) / binNs / width
+  const scale = pixels.width / width
+  const bottom = Math.round(base * scale)
+  const tallest = Math.round(BAR_HEIGHT * scale)
+  const paint = packColour(colour)
+  const bins = (view.toNs - view.fromNs) / binNs / pixels.width
   const first = view.fromNs / binNs
-  const full = row.fullHz === undefined ? 0 : (row.fullHz * binsPerPixel * binNs) / 1e9
-  let height = 0
-  let from = 0
-  for (let x = 0; x <= width; x++) {
-    const here = x < width ? barHeight(row, first + x * binsPerPixel, binsPerPixel, full) : -1
-    if (here === height) continue
-    if (height > 0) context.fillRect(from, base - height, x - from, height)
-    height = here
-    from = x
+  const full = row.fullHz === undefined ? 0 : (row.fullHz * bins * binNs) / 1e9
+  let before = countBefore(row, first)
+  for (let x = 0; x < pixels.width; x++) {
+    const after = countBefore(row, first + (x + 1) * bins)
+    const count = after - before
+    before = after
+    if (count <= 0) continue
+    const tall = Math.max(2, Math.round(tallest * Math.min(1, count / full)))
+    const to = Math.min(bottom, pixels.height)
+    for (let y = Math.max(0, bottom - tall); y < to; y++) pixels.data[y * pixels.width + x] = paint
   }
-}
-
-function barHeight(row: Row, bin: number, bins: number, full: number): number {
-  const count = countBetween(row, bin, bin + bins)
-  if (count <= 0) return 0
-  return Math.max(2, Math.round(BAR_HEIGHT * Math.min(1, count / full)))
 }
 
 function drawGaps(

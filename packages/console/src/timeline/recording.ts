@@ -60,11 +60,11 @@ function findGaps(counts: Uint32Array, binNs: number, rateHz: number | null): In
 }
 
 /** Messages between two places, given in bins; parts of a bin count in part. */
-export function countBetween({ sums }: Row, from: number, to: number): number {
-  return sumAt(sums, to) - sumAt(sums, from)
+export function countBetween(row: Row, from: number, to: number): number {
+  return countBefore(row, to) - countBefore(row, from)
 }
 
-function sumAt(sums: Float64Array, at: number): number {
+export function countBefore({ sums }: Row, at: number): number {
   const last = sums.length - 1
   if (at <= 0) return 0
   if (at >= last) return sums[last] ?? 0

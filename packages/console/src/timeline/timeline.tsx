@@ -26,8 +26,8 @@ import { countBetween, isSilent, type Recording } from './recording.ts'
 import { prepare, useColours, useWidth } from './use-canvas.ts'
 import { formatOffset, pan, type View, whole, zoom } from './view.ts'
 
-// Where each channel has data, at what rate, and what is wrong with it, at its place. The view is state that is drawn
-// once for each frame, outside of React: a hundred channels move as one.
+// Where each channel has data, at what rate, and what is wrong with it, at its place. What is seen is drawn once for each
+// frame, outside of React: a hundred channels move as one.
 
 export type Note = Mark & { title: string; detail: string }
 export type Lane = RowLook & { label: string; notes: Note[] }
@@ -50,7 +50,7 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
   const frame = useRef(0)
   const colours = useColours()
   const [hover, setHover] = useState<Hover>()
-  const [shown, setShown] = useState(view.current)
+  const range = useRef<HTMLParagraphElement>(null)
   const height = Math.min(MOST_HEIGHT, lanes.length * ROW_HEIGHT)
   const labelWidth = width < NARROW ? NARROW_LABELS : WIDE_LABELS
   const plot = Math.max(0, width - labelWidth)
@@ -58,6 +58,7 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
 
   const draw = useCallback(() => {
     frame.current = 0
+    if (range.current) range.current.textContent = describeView(view.current)
     if (plot === 0 || !rows.current || !head.current || !overview.current) return
     const top = scroller.current?.scrollTop ?? 0
     const rowsContext = prepare(rows.current, plot, height)
@@ -78,7 +79,6 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
     (to: View) => {
       view.current = to
       setHover(undefined)
-      setShown(to)
       redraw()
     },
     [redraw],
@@ -125,27 +125,23 @@ export function Timeline({ recording, lanes, segments, notes }: Props) {
     ]
     setHover(describe(recording, lanes, view.current, plot, x, y, event.clientY - bounds.top))
   }
-  const middle = (shown.fromNs + shown.toNs) / 2
+  const nearer = (factor: number) =>
+    look(zoom(view.current, factor, (view.current.fromNs + view.current.toNs) / 2, recording.spanNs))
   // Made once, and not for every frame.
   const labels = useMemo(() => lanes.map((lane) => <LaneLabel key={lane.row.name} lane={lane} />), [lanes])
 
   return (
     <div className="card" style={{ overflow: 'hidden' }} ref={box} data-testid="timeline">
       <Group justify="space-between" px="sm" py={6} style={{ borderBottom: '1px solid var(--line)' }}>
-        <Text size="xs" c="dimmed" className="numbers" data-testid="timeline-range">
-          {formatOffset(shown.fromNs, shown)} – {formatOffset(shown.toNs, shown)}
-        </Text>
+        <Text size="xs" c="dimmed" className="numbers" data-testid="timeline-range" ref={range} />
         <Group gap={4}>
           <Text size="xs" c="dimmed" visibleFrom="md" mr="xs">
             drag or shift-scroll to move, ctrl-scroll to zoom, arrows and + −
           </Text>
-          <ViewButton
-            label="Zoom out"
-            onClick={() => look(zoom(view.current, 0.5, middle, recording.spanNs))}
-          >
+          <ViewButton label="Zoom out" onClick={() => nearer(0.5)}>
             −
           </ViewButton>
-          <ViewButton label="Zoom in" onClick={() => look(zoom(view.current, 2, middle, recording.spanNs))}>
+          <ViewButton label="Zoom in" onClick={() => nearer(2)}>
             +
           </ViewButton>
           <ViewButton label="Show all" onClick={() => look(whole(recording.spanNs))}>
@@ -324,6 +320,10 @@ function HoverCard({ hover, plot }: { hover: Hover; plot: number }) {
       </div>
     </>
   )
+}
+
+function describeView(view: View): string {
+  return `${formatOffset(view.fromNs, view)} – ${formatOffset(view.toNs, view)}`
 }
 
 function lengthOf({ fromNs, toNs }: View): number {
