@@ -68,7 +68,7 @@ test('damaged files of several formats are processed, or fail with a reason', as
 })
 
 test('a recording that takes more memory than it may have fails at once, and says so', async () => {
-  const small = await startService({ scanLimits: { memoryBytes: 300 * 2 ** 20 } })
+  const small = await startService({ scanLimits: { memoryBytes: 200 * 2 ** 20 } })
   try {
     const { filename, make } = hostile['chunks of MCAP that unpack to 250 MB each'] ?? assert.fail()
     const session = await process(small, await make(), filename)
@@ -76,7 +76,7 @@ test('a recording that takes more memory than it may have fails at once, and say
       [session.status, session.issues.map(({ code }) => code)],
       ['failed', ['processing_limit']],
     )
-    assert.match(session.issues[0]?.detail ?? '', /300 MiB of memory/)
+    assert.match(session.issues[0]?.detail ?? '', /200 MiB of memory/)
   } finally {
     await small.close()
   }

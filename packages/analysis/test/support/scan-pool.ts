@@ -50,7 +50,7 @@ export function openScanPool(size = Math.min(4, availableParallelism())): ScanPo
 
 function startChild(): ChildProcess {
   return fork(new URL('./scan-worker.ts', import.meta.url), {
-    execArgv: [`--max-old-space-size=${HEAP_MB}`, '--disable-warning=ExperimentalWarning'],
+    execArgv: [`--max-old-space-size=${HEAP_MB}`, '--expose-gc', '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })

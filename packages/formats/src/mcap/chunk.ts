@@ -28,6 +28,7 @@ export async function openChunk(header: ChunkHeader, stored: Uint8Array, lz4: Lz
     const problem = `says that it holds ${uncompressedBytes} bytes, and at most ${MAX_CHUNK_BYTES} are read`
     return { kind: 'unreadable', problem }
   }
+  collectBefore(uncompressedBytes)
   const records = await decompress(compression, stored, uncompressedBytes, lz4)
   if (typeof records === 'string')
     return { kind: isKnown(compression) ? 'corrupt' : 'unreadable', problem: records }
@@ -39,6 +40,22 @@ export async function openChunk(header: ChunkHeader, stored: Uint8Array, lz4: Lz
   if (found !== crc)
     return { kind: 'corrupt', problem: `has the CRC ${hex(found)} where its header says ${hex(crc)}` }
   return { kind: 'records', records }
+}
+
+const LARGE_BYTES = 16 * 2 ** 20
+const COLLECT_AFTER_BYTES = 128 * 2 ** 20
+let unpackedBytes = 0
+
+/**
+ * Large chunks become garbage faster than the collector notices, and four of the largest are a gigabyte. Where it can
+ * be asked (`--expose-gc`), it is asked.
+ */
+function collectBefore(bytes: number): void {
+  if (bytes < LARGE_BYTES) return
+  unpackedBytes += bytes
+  if (unpackedBytes < COLLECT_AFTER_BYTES) return
+  unpackedBytes = 0
+  globalThis.gc?.()
 }
 
 /** The first records of a chunk whose end is missing. Nothing can check them but their own framing. */

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { getCompileCacheDir } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
 import type { ScanReply, ScanRequest } from './scan-messages.ts'
 
@@ -17,7 +18,7 @@ export type ScanLimits = { memoryBytes: number; timeMs: number }
 
 type Options = { limits: ScanLimits; signal: AbortSignal; onProgress: (fraction: number) => void }
 
-const WATCH_EVERY_MS = 200
+const WATCH_EVERY_MS = 50
 /** The rest of the cap is for buffers, which V8 does not count as its own. */
 const HEAP_SHARE = 0.6
 
@@ -25,10 +26,10 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
   const tempDir = await mkdtemp(join(tmpdir(), 'tapedeck-scan-'))
   const heapMb = Math.round((options.limits.memoryBytes * HEAP_SHARE) / 2 ** 20)
   const child = fork(new URL('./scan-child.ts', import.meta.url), {
-    execArgv: [`--max-old-space-size=${heapMb}`, '--disable-warning=ExperimentalWarning'],
+    execArgv: [`--max-old-space-size=${heapMb}`, '--expose-gc', '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: childEnv(process.env),
+    env: childEnv(),
   })
   try {
     return await outcome(child, { ...request, tempDir }, options)
@@ -39,8 +40,9 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
 }
 
 /** Nothing of ours: no secrets, no proxies, no options. But what was compiled once is not compiled again. */
-function childEnv({ NODE_COMPILE_CACHE }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+function childEnv(): NodeJS.ProcessEnv {
+  const compiled = getCompileCacheDir()
+  return compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) }
 }
 
 function outcome(
