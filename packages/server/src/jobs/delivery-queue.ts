@@ -27,7 +27,7 @@ export type DeliveryQueue = {
 const NAME = 'deliver-event'
 /** Notified when there are deliveries that are due at once. */
 export const DELIVERIES_CHANNEL = 'tapedeck_deliveries'
-const CLAIM_S = 25
+export const CLAIM_S = 25
 
 export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
   await putQueue(boss, NAME, {

@@ -40,8 +40,8 @@ test('of two starts at once on a stale lock with a reused pid one wins, and keep
 test('a start waits for a server on its way down, and says so once', async (t) => {
   const dataDir = tempDir(t)
   const first = await start(t, dataDir)
-  const waitedFor: number[] = []
-  const onWait = (pid: number) => {
+  const waitedFor: (number | undefined)[] = []
+  const onWait = (pid: number | undefined) => {
     waitedFor.push(pid)
     void first.stop()
   }

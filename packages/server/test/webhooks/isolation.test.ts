@@ -158,6 +158,11 @@ test('an endpoint gets at most 32 at once, and as many only when it has answered
   await receiver.arrived(1)
   await untilNothingMoves(service, t)
   assert.equal(receiver.inFlight(), 1)
+  // Every answer doubles the width of its lane.
+  for (const width of [2, 8, MAX_WIDTH]) {
+    for (const answer of held.splice(0)) answer()
+    await until(`${width} are under way`, async () => receiver.inFlight() === width)
+  }
   let arrived = 0
   while (arrived < 300) {
     for (const answer of held.splice(0)) answer()

@@ -6,20 +6,22 @@
  * (a server in another container on the same volume has no pid here).
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { systemCode } from '../../errors.ts'
 
 export type Hold =
-  | { state: 'held'; pid: number }
+  /** `pid` is unknown while the holder writes its lock. */
+  | { state: 'held'; pid: number | undefined }
   /** `foreignPid` is named by a stale lock and belongs to a process that is not the server. */
   | { state: 'free'; foreignPid?: number }
 
 export async function whoHolds(clusterDir: string): Promise<Hold> {
-  removeNeverWritten(join(clusterDir, 'postmaster.pid'))
+  const lockFile = join(clusterDir, 'postmaster.pid')
+  removeNeverWritten(lockFile)
   const lock = readLock(clusterDir)
-  if (!lock) return { state: 'free' }
+  if (!lock) return existsSync(lockFile) ? { state: 'held', pid: undefined } : { state: 'free' }
   const command = commandOf(lock.pid)
   if (command?.includes(`-D ${clusterDir} `) || isAttached(lock.memory) || (await answers(lock))) {
     return { state: 'held', pid: lock.pid }

@@ -27,7 +27,7 @@ export type StartOptions = {
   /** How long to wait for a directory that another server holds. */
   waitMs?: number
   /** Called once, when that wait begins. */
-  onWait?: (pid: number) => void
+  onWait?: (pid: number | undefined) => void
   /** Also listens on this port of 127.0.0.1, without a password. */
   listenTcpPort?: number
   /** Where an earlier server of ours listened, for clients that know no other address. */
