@@ -9,6 +9,7 @@ import { More } from '../parts/more.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { At } from '../parts/time.tsx'
 
 const actions = [
@@ -52,23 +53,11 @@ export function AuditLogPage() {
         <Empty icon={<Icon name="log" size={40} />} title="Nothing has been changed yet" />
       )}
       {entries && entries.length > 0 && (
-        <div className="card scroll-x">
-          <table className="table" data-testid="audit-log">
-            <thead>
-              <tr>
-                <th>When</th>
-                <th>Who</th>
-                <th>What</th>
-                <th>Of what</th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map((entry) => (
-                <EntryRow key={entry.id} entry={entry} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table name="audit-log" titles={['When', 'Who', 'What', 'Of what']}>
+          {entries.map((entry) => (
+            <EntryRow key={entry.id} entry={entry} />
+          ))}
+        </Table>
       )}
       <More
         hasMore={log.hasNextPage}

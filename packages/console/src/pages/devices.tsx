@@ -9,6 +9,7 @@ import { Icon } from '../parts/icon.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 import { colourOfKind } from '../timeline/colours.ts'
 
@@ -40,58 +41,45 @@ export function DevicesPage() {
 function DeviceTable({ devices }: { devices: Device[] }) {
   const { slug } = useOrganisation()
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="devices">
-        <thead>
-          <tr>
-            <th>Device</th>
-            <th>Usually sends</th>
-            <th>Calibration</th>
-            <th>Sessions</th>
-            <th>Last session</th>
-          </tr>
-        </thead>
-        <tbody>
-          {devices.map((device) => (
-            <tr key={device.name} className="link">
-              <td style={{ maxWidth: 220 }}>
-                <Link
-                  className="quiet"
-                  to="/o/$organisation/devices/$device"
-                  params={{ organisation: slug, device: device.name }}
-                >
-                  <Text size="sm" fw={500} className="clip">
-                    {device.name}
-                  </Text>
-                </Link>
-              </td>
-              <td>
-                <Channels names={device.channels} />
-              </td>
-              <td>
-                {device.calibration_version === null ? (
-                  '–'
-                ) : (
-                  <Pill tone="good">version {device.calibration_version}</Pill>
-                )}
-              </td>
-              <td className="numbers">
-                <Link
-                  to="/o/$organisation/sessions"
-                  params={{ organisation: slug }}
-                  search={{ device: device.name }}
-                >
-                  {formatCount(device.session_count)}
-                </Link>
-              </td>
-              <td>
-                <Ago at={device.last_created_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table name="devices" titles={['Device', 'Usually sends', 'Calibration', 'Sessions', 'Last session']}>
+      {devices.map((device) => (
+        <tr key={device.name} className="link">
+          <td style={{ maxWidth: 220 }}>
+            <Link
+              className="quiet"
+              to="/o/$organisation/devices/$device"
+              params={{ organisation: slug, device: device.name }}
+            >
+              <Text size="sm" fw={500} className="clip">
+                {device.name}
+              </Text>
+            </Link>
+          </td>
+          <td>
+            <Channels names={device.channels} />
+          </td>
+          <td>
+            {device.calibration_version === null ? (
+              '–'
+            ) : (
+              <Pill tone="good">version {device.calibration_version}</Pill>
+            )}
+          </td>
+          <td className="numbers">
+            <Link
+              to="/o/$organisation/sessions"
+              params={{ organisation: slug }}
+              search={{ device: device.name }}
+            >
+              {formatCount(device.session_count)}
+            </Link>
+          </td>
+          <td>
+            <Ago at={device.last_created_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 
@@ -117,42 +105,30 @@ export function Channels({ names, most = MOST_CHANNELS }: { names: string[]; mos
 function SiteTable({ sites }: { sites: Site[] }) {
   const { slug } = useOrganisation()
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="sites">
-        <thead>
-          <tr>
-            <th>Site</th>
-            <th>Sessions</th>
-            <th>First session</th>
-            <th>Last session</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sites.map((site) => (
-            <tr key={site.name}>
-              <td style={{ maxWidth: 300 }}>
-                <Link
-                  className="quiet"
-                  to="/o/$organisation/sessions"
-                  params={{ organisation: slug }}
-                  search={{ site: site.name }}
-                >
-                  <Text size="sm" fw={500} className="clip">
-                    {site.name}
-                  </Text>
-                </Link>
-              </td>
-              <td className="numbers">{formatCount(site.session_count)}</td>
-              <td>
-                <Ago at={site.first_created_at} />
-              </td>
-              <td>
-                <Ago at={site.last_created_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table name="sites" titles={['Site', 'Sessions', 'First session', 'Last session']}>
+      {sites.map((site) => (
+        <tr key={site.name}>
+          <td style={{ maxWidth: 300 }}>
+            <Link
+              className="quiet"
+              to="/o/$organisation/sessions"
+              params={{ organisation: slug }}
+              search={{ site: site.name }}
+            >
+              <Text size="sm" fw={500} className="clip">
+                {site.name}
+              </Text>
+            </Link>
+          </td>
+          <td className="numbers">{formatCount(site.session_count)}</td>
+          <td>
+            <Ago at={site.first_created_at} />
+          </td>
+          <td>
+            <Ago at={site.last_created_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

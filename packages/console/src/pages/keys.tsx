@@ -11,6 +11,7 @@ import { Page } from '../parts/page.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 
 export function KeysPage() {
@@ -36,28 +37,11 @@ export function KeysPage() {
 
 function KeyTable({ keys }: { keys: ApiKey[] }) {
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="keys">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Reaches</th>
-            <th>May</th>
-            <th>Last used</th>
-            <th>Created</th>
-            <th>Id</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <KeyRow key={key.id} apiKey={key} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table name="keys" titles={['Name', 'Reaches', 'May', 'Last used', 'Created', 'Id']} hasActions>
+      {keys.map((key) => (
+        <KeyRow key={key.id} apiKey={key} />
+      ))}
+    </Table>
   )
 }
 

@@ -10,6 +10,7 @@ import { Page } from '../parts/page.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 
 const roles: Record<Role, string> = {
@@ -48,26 +49,11 @@ export function MembersPage() {
 
 function MemberTable({ members }: { members: Member[] }) {
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="members">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Email</th>
-            <th>Role</th>
-            <th>Since</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {members.map((member) => (
-            <MemberRow key={member.id} member={member} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table name="members" titles={['Name', 'Email', 'Role', 'Since']} hasActions>
+      {members.map((member) => (
+        <MemberRow key={member.id} member={member} />
+      ))}
+    </Table>
   )
 }
 
@@ -165,45 +151,30 @@ function Invitations() {
       <Title order={2} mt="xl" mb="sm">
         Open invitations
       </Title>
-      <div className="card scroll-x">
-        <table className="table" data-testid="invitations">
-          <thead>
-            <tr>
-              <th>For</th>
-              <th>Role</th>
-              <th>By</th>
-              <th>Made</th>
-              <th>
-                <span className="visually-hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {invitations.map((invitation) => (
-              <tr key={invitation.id}>
-                <td style={{ maxWidth: 260 }}>
-                  <div className="clip">{invitation.label}</div>
-                </td>
-                <td>{invitation.role}</td>
-                <td>{invitation.invited_by}</td>
-                <td>
-                  <Ago at={invitation.created_at} />
-                </td>
-                <td style={{ textAlign: 'right' }}>
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    onClick={() => withdraw.mutate(invitation)}
-                    aria-label={`Withdraw the invitation for ${invitation.label}`}
-                  >
-                    Withdraw
-                  </Button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table name="invitations" titles={['For', 'Role', 'By', 'Made']} hasActions>
+        {invitations.map((invitation) => (
+          <tr key={invitation.id}>
+            <td style={{ maxWidth: 260 }}>
+              <div className="clip">{invitation.label}</div>
+            </td>
+            <td>{invitation.role}</td>
+            <td>{invitation.invited_by}</td>
+            <td>
+              <Ago at={invitation.created_at} />
+            </td>
+            <td style={{ textAlign: 'right' }}>
+              <Button
+                size="compact-xs"
+                variant="default"
+                onClick={() => withdraw.mutate(invitation)}
+                aria-label={`Withdraw the invitation for ${invitation.label}`}
+              >
+                Withdraw
+              </Button>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   )
 }

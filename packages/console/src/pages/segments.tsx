@@ -13,6 +13,7 @@ import { More } from '../parts/more.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill, severityTone } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { At } from '../parts/time.tsx'
 import { colourOfKind, kinds } from '../timeline/colours.ts'
 import { Strip } from '../timeline/strip.tsx'
@@ -103,27 +104,23 @@ function SegmentFilters({
 
 function SegmentTable({ segments }: { segments: Segment[] }) {
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="segments">
-        <thead>
-          <tr>
-            <th>Segment</th>
-            <th>In its recording</th>
-            <th>Begins</th>
-            <th>Length</th>
-            <th>Site and device</th>
-            <th>Channels</th>
-            <th>Messages</th>
-            <th>Issues</th>
-          </tr>
-        </thead>
-        <tbody>
-          {segments.map((segment) => (
-            <SegmentRow key={segment.id} segment={segment} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      name="segments"
+      titles={[
+        'Segment',
+        'In its recording',
+        'Begins',
+        'Length',
+        'Site and device',
+        'Channels',
+        'Messages',
+        'Issues',
+      ]}
+    >
+      {segments.map((segment) => (
+        <SegmentRow key={segment.id} segment={segment} />
+      ))}
+    </Table>
   )
 }
 

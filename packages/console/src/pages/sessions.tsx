@@ -15,6 +15,7 @@ import { More } from '../parts/more.tsx'
 import { Page } from '../parts/page.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { IssueCounts, StatusPill, statuses } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 import { Strip } from '../timeline/strip.tsx'
 import { DropZone } from '../upload/drop-zone.tsx'
@@ -106,30 +107,24 @@ function SessionFilters({
 
 function SessionTable({ sessions }: { sessions: Session[] }) {
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="sessions">
-        <thead>
-          <tr>
-            <th>Recording</th>
-            <th>Status</th>
-            <th>Activity</th>
-            <th>Site and device</th>
-            <th>Length</th>
-            <th>Channels</th>
-            <th>Issues</th>
-            <th>Created</th>
-            <th>
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map((session) => (
-            <SessionRow key={session.id} session={session} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      name="sessions"
+      titles={[
+        'Recording',
+        'Status',
+        'Activity',
+        'Site and device',
+        'Length',
+        'Channels',
+        'Issues',
+        'Created',
+      ]}
+      hasActions
+    >
+      {sessions.map((session) => (
+        <SessionRow key={session.id} session={session} />
+      ))}
+    </Table>
   )
 }
 

@@ -11,6 +11,7 @@ import { Page } from '../parts/page.tsx'
 import { ShownOnce } from '../parts/shown-once.tsx'
 import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill } from '../parts/status.tsx'
+import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 import { EndpointForm, type EndpointInput } from './webhooks/endpoint-form.tsx'
 
@@ -71,56 +72,44 @@ export function WebhooksPage() {
 function EndpointTable({ endpoints }: { endpoints: WebhookEndpoint[] }) {
   const { slug } = useOrganisation()
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="endpoints">
-        <thead>
-          <tr>
-            <th>Address</th>
-            <th>Events</th>
-            <th>Status</th>
-            <th>Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {endpoints.map((endpoint) => (
-            <tr key={endpoint.id} className="link">
-              <td style={{ maxWidth: 460 }}>
-                <Link
-                  className="quiet"
-                  to="/o/$organisation/webhooks/$endpoint"
-                  params={{ organisation: slug, endpoint: endpoint.id }}
-                >
-                  <Text size="sm" fw={500} className="clip">
-                    {endpoint.url}
-                  </Text>
-                </Link>
-                {endpoint.description && (
-                  <Text size="xs" c="dimmed" className="clip">
-                    {endpoint.description}
-                  </Text>
-                )}
-              </td>
-              <td>
-                <span style={{ display: 'flex', gap: 4, flexWrap: 'wrap' }}>
-                  {endpoint.events.map((name) => (
-                    <Pill key={name}>{name}</Pill>
-                  ))}
-                </span>
-              </td>
-              <td>
-                {endpoint.status === 'enabled' ? (
-                  <Pill tone="good">enabled</Pill>
-                ) : (
-                  <Pill tone="bad">disabled</Pill>
-                )}
-              </td>
-              <td>
-                <Ago at={endpoint.created_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table name="endpoints" titles={['Address', 'Events', 'Status', 'Created']}>
+      {endpoints.map((endpoint) => (
+        <tr key={endpoint.id} className="link">
+          <td style={{ maxWidth: 460 }}>
+            <Link
+              className="quiet"
+              to="/o/$organisation/webhooks/$endpoint"
+              params={{ organisation: slug, endpoint: endpoint.id }}
+            >
+              <Text size="sm" fw={500} className="clip">
+                {endpoint.url}
+              </Text>
+            </Link>
+            {endpoint.description && (
+              <Text size="xs" c="dimmed" className="clip">
+                {endpoint.description}
+              </Text>
+            )}
+          </td>
+          <td>
+            <span style={{ display: 'flex', gap: 4, flexWrap: 'wrap' }}>
+              {endpoint.events.map((name) => (
+                <Pill key={name}>{name}</Pill>
+              ))}
+            </span>
+          </td>
+          <td>
+            {endpoint.status === 'enabled' ? (
+              <Pill tone="good">enabled</Pill>
+            ) : (
+              <Pill tone="bad">disabled</Pill>
+            )}
+          </td>
+          <td>
+            <Ago at={endpoint.created_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

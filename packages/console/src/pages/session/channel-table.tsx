@@ -6,6 +6,7 @@ import { channelsQuery } from '../../api/queries.ts'
 import { formatBytes, formatCount, formatNs, formatRate } from '../../parts/format.ts'
 import { Failure, Loading } from '../../parts/states.tsx'
 import { IssueCounts } from '../../parts/status.tsx'
+import { Table } from '../../parts/table.tsx'
 import { colourOfKind } from '../../timeline/colours.ts'
 
 export function ChannelTable({ session }: { session: Session }) {
@@ -15,29 +16,25 @@ export function ChannelTable({ session }: { session: Session }) {
   if (!channels) return <Loading rows={4} />
   if (channels.length === 0) return <Text c="dimmed">They are found when the recording is processed.</Text>
   return (
-    <div className="card scroll-x">
-      <table className="table" data-testid="channels">
-        <thead>
-          <tr>
-            <th>Channel</th>
-            <th>Source</th>
-            <th>Schema</th>
-            <th>Messages</th>
-            <th>Rate</th>
-            <th>Jitter</th>
-            <th>Largest gap</th>
-            <th>Clock</th>
-            <th>Size</th>
-            <th>Issues</th>
-          </tr>
-        </thead>
-        <tbody>
-          {channels.map((channel) => (
-            <ChannelRow key={channel.name} channel={channel} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      name="channels"
+      titles={[
+        'Channel',
+        'Source',
+        'Schema',
+        'Messages',
+        'Rate',
+        'Jitter',
+        'Largest gap',
+        'Clock',
+        'Size',
+        'Issues',
+      ]}
+    >
+      {channels.map((channel) => (
+        <ChannelRow key={channel.name} channel={channel} />
+      ))}
+    </Table>
   )
 }
 
