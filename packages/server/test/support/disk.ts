@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -11,8 +12,19 @@ export async function incomingFiles(dataDir: string): Promise<string[]> {
 
 /** Every file and folder that bears the session's name, relative to the recordings. */
 export async function filesOf(dataDir: string, sessionId: string): Promise<string[]> {
-  const paths = await readdir(join(dataDir, 'recordings'), { recursive: true })
+  const paths = await pathsUnder(join(dataDir, 'recordings'))
   return paths.filter((path) => path.includes(sessionId)).sort()
+}
+
+// A folder that is deleted while the walk is on its way makes readdir fail as a whole: the walk begins again.
+async function pathsUnder(folder: string): Promise<string[]> {
+  for (;;) {
+    try {
+      return await readdir(folder, { recursive: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || !existsSync(folder)) throw error
+    }
+  }
 }
 
 /** The files of one part. */
