@@ -8,7 +8,7 @@ import { test } from 'node:test'
 const packages: Record<string, string[]> = {
   contract: [],
   formats: [],
-  analysis: ['formats'],
+  analysis: ['contract', 'formats'],
   server: ['contract', 'analysis'],
   console: ['contract', 'analysis', 'sdk'],
   sdk: ['contract'],

@@ -1,5 +1,5 @@
+import type { ChannelKind } from '@tapedeck/contract/kinds'
 import type { Format } from '@tapedeck/formats'
-import type { Kind } from './channel-names.ts'
 import type { ClockModel } from './clock.ts'
 import type { IssueCode, Severity } from './issue.ts'
 import type { CutReason } from './segments.ts'
@@ -24,7 +24,7 @@ export type Analysis = {
 
 export type AnalysedChannel = {
   name: string
-  kind: Kind
+  kind: ChannelKind
   topic: string
   schema: string
   encoding: string

@@ -1,33 +1,12 @@
+import type { ChannelKind } from '@tapedeck/contract/kinds'
+
 // Our own names for channels: `<kind>` or `<kind>/<name>`, made from schema and topic alone. They are the same in
 // every session with the same topics, whatever the order in the file.
-
-export const kinds = [
-  'camera',
-  'depth',
-  'lidar',
-  'radar',
-  'imu',
-  'gps',
-  'joints',
-  'pose',
-  'odometry',
-  'transforms',
-  'wrench',
-  'command',
-  'audio',
-  'diagnostics',
-  'log',
-  'map',
-  'event',
-  'table',
-  'other',
-] as const
-export type Kind = (typeof kinds)[number]
 
 export type NamedSource = { topic: string; schema: string; encoding: string }
 
 /** Names for all channels of a recording, each once, in the order given. */
-export function nameChannels(sources: NamedSource[]): { kind: Kind; name: string }[] {
+export function nameChannels(sources: NamedSource[]): { kind: ChannelKind; name: string }[] {
   const plain = sources.map((source) => {
     const kind = kindOf(source)
     return {
@@ -48,7 +27,7 @@ export function nameChannels(sources: NamedSource[]): { kind: Kind; name: string
 }
 
 // First what the schema says, then what the topic says. The first rule that fits decides.
-const bySchema: [RegExp, Kind][] = [
+const bySchema: [RegExp, ChannelKind][] = [
   [/camerainfo|cameracalibration/, 'camera'],
   [/compressedvideo|compressedimage|rawimage|(^|[/.])image$|theora/, 'camera'],
   [/radar/, 'radar'],
@@ -79,7 +58,7 @@ const bySchema: [RegExp, Kind][] = [
   [/occupancygrid|mapmetadata|(^|[/.])grid$|costmap|octomap/, 'map'],
   [/(^|[/.])event/, 'event'],
 ]
-const byTopic: [RegExp, Kind][] = [
+const byTopic: [RegExp, ChannelKind][] = [
   [/depth|disparity/, 'depth'],
   [/(^|[/._])(video|camera|cam\d*|image|rgb)([/._]|$)|images?\./, 'camera'],
   [/radar/, 'radar'],
@@ -103,7 +82,7 @@ const byTopic: [RegExp, Kind][] = [
   [/^table$/, 'table'],
 ]
 
-export function kindOf({ topic, schema, encoding }: NamedSource): Kind {
+export function kindOf({ topic, schema, encoding }: NamedSource): ChannelKind {
   if (encoding === 'nmea' || encoding === 'gpx') return 'gps'
   const [type, name] = [schema.toLowerCase(), topic.toLowerCase()]
   const found = match(bySchema, type) ?? match(byTopic, name)
@@ -115,7 +94,7 @@ export function kindOf({ topic, schema, encoding }: NamedSource): Kind {
   return encoding === 'csv' ? 'table' : 'other'
 }
 
-function match(rules: [RegExp, Kind][], text: string): Kind | undefined {
+function match(rules: [RegExp, ChannelKind][], text: string): ChannelKind | undefined {
   return text === '' ? undefined : rules.find(([pattern]) => pattern.test(text))?.[1]
 }
 
@@ -125,7 +104,7 @@ const noise = new Set(
     ' ',
   ),
 )
-const ownWords: Partial<Record<Kind, string[]>> = {
+const ownWords: Partial<Record<ChannelKind, string[]>> = {
   camera: ['camera', 'cameras', 'cam', 'images', 'video'],
   depth: ['camera', 'cameras', 'depth'],
   lidar: ['lidar', 'scan', 'velodyne_points', 'pointcloud', 'point_cloud', 'cloud'],
@@ -137,12 +116,12 @@ const ownWords: Partial<Record<Kind, string[]>> = {
   log: ['rosout'],
 }
 
-function shortTokens(topic: string, kind: Kind): string[] {
+function shortTokens(topic: string, kind: ChannelKind): string[] {
   const own = new Set([kind, ...(ownWords[kind] ?? [])])
   return tokens(topic).filter((token) => !noise.has(token) && !own.has(token))
 }
 
-function longTokens(topic: string, kind: Kind): string[] {
+function longTokens(topic: string, kind: ChannelKind): string[] {
   const all = tokens(topic)
   return all[0] === kind && all.length > 1 ? all.slice(1) : all
 }
@@ -157,7 +136,7 @@ function tokens(topic: string): string[] {
 
 const MAX_NAME_CHARACTERS = 120
 
-function join(kind: Kind, parts: string[]): string {
+function join(kind: ChannelKind, parts: string[]): string {
   const name = parts.join('_').replaceAll(/_+/g, '_').slice(0, MAX_NAME_CHARACTERS)
   return name === '' || name === kind ? kind : `${kind}/${name}`
 }

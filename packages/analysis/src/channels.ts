@@ -1,5 +1,6 @@
+import type { ChannelKind } from '@tapedeck/contract/kinds'
 import type { Timebase } from '@tapedeck/formats'
-import { type Kind, nameChannels, uniqueNames } from './channel-names.ts'
+import { nameChannels, uniqueNames } from './channel-names.ts'
 import type { ChannelTimes } from './channel-stats.ts'
 import { type ClockModel, fitClock, type Pair } from './clock.ts'
 import type { CollectedChannel, Collection } from './collect.ts'
@@ -9,7 +10,7 @@ import type { ExpectedChannel } from './expected.ts'
 export type Judged = CollectedChannel & {
   index: number
   name: string
-  kind: Kind
+  kind: ChannelKind
   stats: ChannelTimes
   clock: ClockModel | undefined
   expectedRateHz: number | undefined

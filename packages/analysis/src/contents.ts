@@ -1,6 +1,6 @@
+import type { ChannelKind } from '@tapedeck/contract/kinds'
 import type { ChannelInfo, Decode } from '@tapedeck/formats'
 import { openDecoder, stampReader } from '@tapedeck/formats'
-import type { Kind } from './channel-names.ts'
 import type { Pair } from './clock.ts'
 import { openBlackCheck, openFrozenCheck } from './content-camera.ts'
 import type { ContentCheck } from './content-check.ts'
@@ -27,7 +27,7 @@ const MAX_PAIRS = 8_192
 
 export function openContents(
   info: ChannelInfo,
-  kind: Kind,
+  kind: ChannelKind,
   originUnixNs: () => bigint,
   budget: SampleBudget,
   tree: TransformTree,
@@ -87,7 +87,7 @@ export function openContents(
   }
 }
 
-function checksFor({ schema }: ChannelInfo, kind: Kind, tree: TransformTree): ContentCheck[] {
+function checksFor({ schema }: ChannelInfo, kind: ChannelKind, tree: TransformTree): ContentCheck[] {
   switch (kind) {
     case 'imu':
       return [openImuCheck(), openFiniteCheck()]

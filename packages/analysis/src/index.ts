@@ -1,5 +1,5 @@
 export * from './analyse.ts'
 export * from './analysis.ts'
-export { type Kind, kindOf, kinds, nameChannels } from './channel-names.ts'
+export { kindOf, nameChannels } from './channel-names.ts'
 export { type IssueCode, issueCodes, type Severity } from './issue.ts'
 export { thresholds } from './thresholds.ts'

@@ -1,4 +1,4 @@
-import type { Kind } from './channel-names.ts'
+import type { ChannelKind } from '@tapedeck/contract/kinds'
 
 // Some messages of a channel, spread evenly over the recording: when there are too many, every second one is given up,
 // and from then on only every second is taken. All channels share one budget of bytes.
@@ -20,7 +20,7 @@ export function openBudget(): SampleBudget {
   return { bytes: MAX_ALL_BYTES }
 }
 
-export function openSamples(kind: Kind, budget: SampleBudget): Samples {
+export function openSamples(kind: ChannelKind, budget: SampleBudget): Samples {
   const most = kind === 'camera' ? MAX_PICTURES : MAX_SAMPLES
   let samples: Sample[] = []
   let [bytes, every, offered] = [0, 1, 0]

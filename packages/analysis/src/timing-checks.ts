@@ -1,4 +1,4 @@
-import type { Kind } from './channel-names.ts'
+import type { ChannelKind } from '@tapedeck/contract/kinds'
 import type { ChannelTimes, Gap } from './channel-stats.ts'
 import { type FoundIssue, issue } from './issue.ts'
 import type { Range } from './range.ts'
@@ -7,7 +7,7 @@ import { thresholds } from './thresholds.ts'
 // What the times of the channels say. Only from times of recording: gaps and rates, never "so many frames lost".
 
 export type TimedChannel = {
-  kind: Kind
+  kind: ChannelKind
   encoding: string
   times: ChannelTimes
   latched: boolean
@@ -16,7 +16,7 @@ export type TimedChannel = {
 }
 
 /** What is sent when there is something to say: silence means nothing. */
-const sporadic = new Set<Kind>(['log', 'event', 'map', 'command'])
+const sporadic = new Set<ChannelKind>(['log', 'event', 'map', 'command'])
 
 export function checkChannelTimes(channel: TimedChannel, range: Range, stalls: Range[]): FoundIssue[] {
   const { times, latched, timesComputed } = channel

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { channelKinds } from '@tapedeck/contract/kinds'
 import fc from 'fast-check'
-import { kindOf, kinds, nameChannels } from '../src/channel-names.ts'
+import { kindOf, nameChannels } from '../src/channel-names.ts'
 
 const nameOf = (topic: string, schema = '', encoding = 'cdr') =>
   nameChannels([{ topic, schema, encoding }])[0]?.name
@@ -65,7 +66,7 @@ test('names are unique in a session, well-formed, and of a known kind', () => {
       assert.equal(new Set(named.map(({ name }) => name)).size, sources.length)
       for (const { name, kind } of named) {
         assert.match(name, /^[a-z]+(\/[a-z0-9_]+)?$/)
-        assert.ok(kinds.includes(kind) && name.startsWith(kind))
+        assert.ok(channelKinds.includes(kind) && name.startsWith(kind))
       }
     }),
   )

@@ -1,29 +1,8 @@
 import Type from 'typebox'
+import { channelKinds } from './kinds.ts'
 import { ListOf } from './list.ts'
 import { Nullable } from './names.ts'
 import { Issue } from './session.ts'
-
-export const channelKinds = [
-  'camera',
-  'depth',
-  'lidar',
-  'radar',
-  'imu',
-  'gps',
-  'joints',
-  'pose',
-  'odometry',
-  'transforms',
-  'wrench',
-  'command',
-  'audio',
-  'diagnostics',
-  'log',
-  'map',
-  'event',
-  'table',
-  'other',
-] as const
 
 const ClockModel = Type.Object(
   {

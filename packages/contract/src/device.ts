@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { channelKinds } from './channel.ts'
+import { channelKinds } from './kinds.ts'
 import { ListOf, pageParameters } from './list.ts'
 import { Nullable, Timestamp } from './names.ts'
 

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { channelKinds } from './channel.ts'
+import { channelKinds } from './kinds.ts'
 import { ListOf, pageParameters, TimeFilter } from './list.ts'
 import { Name, Nullable, nameExpectation, Timestamp } from './names.ts'
 import { severities } from './session.ts'
