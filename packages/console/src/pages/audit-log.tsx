@@ -33,19 +33,13 @@ const actions = [
 
 export function AuditLogPage() {
   const organisation = useOrganisation()
-  const [filters, setFilter, clear] = useFilters(['action'])
+  const { filters, isFiltered, clear, use } = useFilters(['action'])
   const log = useInfiniteQuery(auditLogQuery(organisation, filters))
   const entries = log.data?.pages.flatMap(({ data }) => data)
   return (
     <Page title="Audit log" lead="Every change, who made it, and when.">
-      <FilterBar isFiltered={filters.action !== undefined} onClear={clear}>
-        <ChoiceFilter
-          label="What"
-          data={actions}
-          value={filters.action ?? ''}
-          onChange={(value) => setFilter('action', value)}
-          width={260}
-        />
+      <FilterBar isFiltered={isFiltered} onClear={clear}>
+        <ChoiceFilter label="What" data={actions} {...use('action')} width={260} />
       </FilterBar>
       {log.isError && !entries && <Failure error={log.error} onRetry={() => void log.refetch()} />}
       {log.isPending && <Loading />}

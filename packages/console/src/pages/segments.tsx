@@ -1,12 +1,21 @@
 import { Text } from '@mantine/core'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { issueCodes } from '@tapedeck/analysis/issues'
 import type { Segment } from '@tapedeck/contract'
+import { channelKinds } from '@tapedeck/contract/kinds'
 import { useMemo } from 'react'
 import { useOrganisation } from '../api/organisation.ts'
-import { devicesQuery, segmentsQuery, sitesQuery } from '../api/queries.ts'
-import { ChoiceFilter, DayFilter, FilterBar, TextFilter, useFilters } from '../parts/filters.tsx'
+import { segmentsQuery } from '../api/queries.ts'
+import {
+  ChoiceFilter,
+  DayFilter,
+  FilterBar,
+  type FiltersInUse,
+  TextFilter,
+  useChoices,
+  useFilters,
+} from '../parts/filters.tsx'
 import { formatCount, formatDuration } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { More } from '../parts/more.tsx'
@@ -15,7 +24,7 @@ import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { Pill, severityTone } from '../parts/status.tsx'
 import { Table } from '../parts/table.tsx'
 import { At } from '../parts/time.tsx'
-import { colourOfKind, kinds } from '../timeline/colours.ts'
+import { colourOfKind } from '../timeline/colours.ts'
 import { Strip } from '../timeline/strip.tsx'
 
 const filterNames = [
@@ -35,13 +44,13 @@ const filterNames = [
 
 export function SegmentsPage() {
   const organisation = useOrganisation()
-  const [filters, setFilter, clear] = useFilters(filterNames)
+  const shown = useFilters(filterNames)
+  const { filters, isFiltered } = shown
   const segments = useInfiniteQuery(segmentsQuery(organisation, filters))
   const found = segments.data?.pages.flatMap(({ data }) => data)
-  const isFiltered = Object.keys(filters).length > 0
   return (
     <Page title="Segments" lead="Pieces of recordings, to be searched over all of them.">
-      <SegmentFilters filters={filters} setFilter={setFilter} clear={clear} isFiltered={isFiltered} />
+      <SegmentFilters {...shown} />
       {segments.isError && !found && (
         <Failure error={segments.error} onRetry={() => void segments.refetch()} />
       )}
@@ -66,32 +75,15 @@ export function SegmentsPage() {
   )
 }
 
-function SegmentFilters({
-  filters,
-  setFilter,
-  clear,
-  isFiltered,
-}: {
-  filters: Record<string, string>
-  setFilter: (name: string, value: string) => void
-  clear: () => void
-  isFiltered: boolean
-}) {
-  const organisation = useOrganisation()
-  const { data: sites = [] } = useQuery(sitesQuery(organisation))
-  const { data: devices = [] } = useQuery(devicesQuery(organisation))
-  const channels = [...new Set(devices.flatMap((device) => device.channels))].sort()
-  const use = (name: (typeof filterNames)[number]) => ({
-    value: filters[name] ?? '',
-    onChange: (value: string) => setFilter(name, value),
-  })
+function SegmentFilters({ use, clear, isFiltered }: FiltersInUse<(typeof filterNames)[number]>) {
+  const { sites, devices, channels } = useChoices()
   return (
     <FilterBar isFiltered={isFiltered} onClear={clear}>
       <TextFilter label="Words in notes, file or site" {...use('text')} width={200} />
-      <ChoiceFilter label="Site" data={sites.map(({ name }) => name)} {...use('site')} />
-      <ChoiceFilter label="Device" data={devices.map(({ name }) => name)} {...use('device')} />
+      <ChoiceFilter label="Site" data={sites} {...use('site')} />
+      <ChoiceFilter label="Device" data={devices} {...use('device')} />
       <TextFilter label="Channel" data={channels} {...use('channel')} />
-      <ChoiceFilter label="Kind" data={kinds} {...use('kind')} width={120} />
+      <ChoiceFilter label="Kind" data={[...channelKinds]} {...use('kind')} width={120} />
       <ChoiceFilter label="Issue" data={Object.keys(issueCodes)} {...use('issue')} width={170} />
       <ChoiceFilter label="Severity" data={['error', 'warning', 'info']} {...use('severity')} width={110} />
       <DayFilter label="Recorded from" {...use('recorded[gte]')} />

@@ -1,13 +1,21 @@
 import { ActionIcon, Menu, Text } from '@mantine/core'
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { issueCodes } from '@tapedeck/analysis/issues'
 import type { Session } from '@tapedeck/contract'
 import { useState } from 'react'
 import { useOrganisation } from '../api/organisation.ts'
-import { devicesQuery, sessionsQuery, sitesQuery } from '../api/queries.ts'
+import { sessionsQuery } from '../api/queries.ts'
 import { Confirm } from '../parts/confirm.tsx'
-import { ChoiceFilter, DayFilter, FilterBar, TextFilter, useFilters } from '../parts/filters.tsx'
+import {
+  ChoiceFilter,
+  DayFilter,
+  FilterBar,
+  type FiltersInUse,
+  TextFilter,
+  useChoices,
+  useFilters,
+} from '../parts/filters.tsx'
 import { formatBytes, formatDuration } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { say, sayError } from '../parts/messages.tsx'
@@ -42,13 +50,13 @@ export function SessionsPage() {
 
 function Sessions() {
   const organisation = useOrganisation()
-  const [filters, setFilter, clear] = useFilters(filterNames)
+  const shown = useFilters(filterNames)
+  const { filters, isFiltered } = shown
   const sessions = useInfiniteQuery(sessionsQuery(organisation, filters))
-  const isFiltered = Object.keys(filters).length > 0
   const found = sessions.data?.pages.flatMap(({ data }) => data)
   return (
     <>
-      <SessionFilters filters={filters} setFilter={setFilter} clear={clear} isFiltered={isFiltered} />
+      <SessionFilters {...shown} />
       {sessions.isError && !found && (
         <Failure error={sessions.error} onRetry={() => void sessions.refetch()} />
       )}
@@ -73,29 +81,12 @@ function Sessions() {
   )
 }
 
-function SessionFilters({
-  filters,
-  setFilter,
-  clear,
-  isFiltered,
-}: {
-  filters: Record<string, string>
-  setFilter: (name: string, value: string) => void
-  clear: () => void
-  isFiltered: boolean
-}) {
-  const organisation = useOrganisation()
-  const { data: sites = [] } = useQuery(sitesQuery(organisation))
-  const { data: devices = [] } = useQuery(devicesQuery(organisation))
-  const channels = [...new Set(devices.flatMap((device) => device.channels))].sort()
-  const use = (name: (typeof filterNames)[number]) => ({
-    value: filters[name] ?? '',
-    onChange: (value: string) => setFilter(name, value),
-  })
+function SessionFilters({ use, clear, isFiltered }: FiltersInUse<(typeof filterNames)[number]>) {
+  const { sites, devices, channels } = useChoices()
   return (
     <FilterBar isFiltered={isFiltered} onClear={clear}>
-      <ChoiceFilter label="Site" data={sites.map(({ name }) => name)} {...use('site')} />
-      <ChoiceFilter label="Device" data={devices.map(({ name }) => name)} {...use('device')} />
+      <ChoiceFilter label="Site" data={sites} {...use('site')} />
+      <ChoiceFilter label="Device" data={devices} {...use('device')} />
       <ChoiceFilter label="Status" data={statuses} {...use('status')} width={124} />
       <TextFilter label="Channel" data={channels} {...use('channel')} />
       <ChoiceFilter label="Issue" data={Object.keys(issueCodes)} {...use('issue')} width={170} />

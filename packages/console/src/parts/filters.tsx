@@ -1,22 +1,48 @@
 import { Autocomplete, Button, Group, Select, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import type { Filters } from '../api/queries.ts'
+import { useOrganisation } from '../api/organisation.ts'
+import { devicesQuery, type Filters, sitesQuery } from '../api/queries.ts'
 
 // Filters stand in the address of the page: a link shows others what one sees.
 
-export function useFilters(
-  names: readonly string[],
-): [Filters, (name: string, value: string) => void, () => void] {
+export type FiltersInUse<Name extends string> = {
+  filters: Filters
+  isFiltered: boolean
+  clear: () => void
+  /** What a filter of this name shows, and how it changes. */
+  use(name: Name): { value: string; onChange: (value: string) => void }
+}
+
+export function useFilters<Name extends string>(names: readonly Name[]): FiltersInUse<Name> {
   const search = useSearch({ strict: false }) as Filters
   const navigate = useNavigate()
-  const filters = Object.fromEntries(
+  const filters: Filters = Object.fromEntries(
     names.map((name) => [name, search[name] ?? '']).filter(([, value]) => value !== ''),
   )
-  const set = (name: string, value: string) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, [name]: value }), replace: true })
-  const clear = () => void navigate({ to: '.', search: {}, replace: true })
-  return [filters, set, clear]
+  return {
+    filters,
+    isFiltered: Object.keys(filters).length > 0,
+    clear: () => void navigate({ to: '.', search: {}, replace: true }),
+    use: (name) => ({
+      value: filters[name] ?? '',
+      onChange: (value) =>
+        void navigate({ to: '.', search: (before) => ({ ...before, [name]: value }), replace: true }),
+    }),
+  }
+}
+
+/** What can be chosen: the sites and devices there are, and the channels that they send. */
+export function useChoices() {
+  const organisation = useOrganisation()
+  const { data: sites = [] } = useQuery(sitesQuery(organisation))
+  const { data: devices = [] } = useQuery(devicesQuery(organisation))
+  return {
+    sites: sites.map(({ name }) => name),
+    devices: devices.map(({ name }) => name),
+    channels: [...new Set(devices.flatMap((device) => device.channels))].sort(),
+  }
 }
 
 type Common = { label: string; value: string; onChange: (value: string) => void; width?: number }

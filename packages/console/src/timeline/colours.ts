@@ -57,8 +57,6 @@ const hues: Record<Channel['kind'], string> = {
   other: '#8a93a6',
 }
 
-export const kinds = Object.keys(hues)
-
 /** One colour for each kind of sensor, good on light and dark. */
 export function colourOfKind(kind: string): string {
   return Object.hasOwn(hues, kind) ? hues[kind as Channel['kind']] : hues.other

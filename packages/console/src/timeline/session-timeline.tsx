@@ -7,8 +7,9 @@ import { channelsQuery, segmentsOfQuery, timelineQuery } from '../api/queries.ts
 import { Failure, Loading } from '../parts/states.tsx'
 import { colourOfKind } from './colours.ts'
 import type { Stretch } from './draw.ts'
+import type { Lane, Note } from './lane.ts'
 import { isSilent, type Recording, unpack } from './recording.ts'
-import { type Lane, type Note, Timeline } from './timeline.tsx'
+import { Timeline } from './timeline.tsx'
 
 /** The timeline of a session: its counts, its segments, its issues at their place. */
 export function SessionTimeline({ session }: { session: Session }) {

@@ -8,29 +8,25 @@ import {
   useRef,
   useState,
 } from 'react'
-import { formatRate } from '../parts/format.ts'
 import {
   drawHead,
   drawOverview,
   drawRows,
   HEAD_HEIGHT,
-  type Mark,
   overviewOf,
-  placeOf,
   ROW_HEIGHT,
-  type RowLook,
   type Stretch,
   timeAt,
 } from './draw.ts'
-import { countBetween, isSilent, type Recording } from './recording.ts'
+import { stepOf, useDrag, useWheel } from './gestures.ts'
+import { describe, type Hover, HoverCard } from './hover.tsx'
+import type { Lane, Note } from './lane.ts'
+import { isSilent, type Recording } from './recording.ts'
 import { prepare, useColours, useWidth } from './use-canvas.ts'
-import { formatOffset, pan, type View, whole, zoom } from './view.ts'
+import { formatOffset, lengthOf, pan, type View, whole, zoom } from './view.ts'
 
 // Where each channel has data, at what rate, and what is wrong with it, at its place. What is seen is drawn once for each
 // frame, outside of React: a hundred channels move as one.
-
-export type Note = Mark & { title: string; detail: string }
-export type Lane = RowLook & { label: string; notes: Note[] }
 
 type Props = { recording: Recording; lanes: Lane[]; segments: Stretch[]; notes: Note[] }
 
@@ -253,140 +249,6 @@ function LaneLabel({ lane }: { lane: Lane }) {
   )
 }
 
-type Hover = { x: number; y: number; time: string; label: string; rate: string; note: Note | undefined }
-
-const NEAR_PIXELS = 8
-
-function describe(
-  recording: Recording,
-  lanes: Lane[],
-  view: View,
-  plot: number,
-  x: number,
-  y: number,
-  yOnScreen: number,
-): Hover | undefined {
-  const lane = lanes[Math.floor(y / ROW_HEIGHT)]
-  if (!lane || x < 0 || x > plot) return undefined
-  const at = timeAt(x, view, plot)
-  // Over as much as five pixels, and one second, so that the rate is one.
-  const halfNs = Math.max((2.5 / plot) * lengthOf(view), 5e8)
-  const [from, to] = [(at - halfNs) / recording.binNs, (at + halfNs) / recording.binNs]
-  const hz = countBetween(lane.row, from, to) / ((2 * halfNs) / 1e9)
-  const note = lane.notes.find(({ atNs }) => Math.abs(placeOf(atNs, view, plot) - x) < NEAR_PIXELS)
-  return { x, y: yOnScreen, time: formatOffset(at, view), label: lane.label, rate: formatRate(hz), note }
-}
-
-function HoverCard({ hover, plot }: { hover: Hover; plot: number }) {
-  const isRight = hover.x > plot / 2
-  return (
-    <>
-      <div
-        style={{
-          position: 'absolute',
-          left: hover.x,
-          top: 0,
-          bottom: 0,
-          width: 1,
-          background: 'var(--muted)',
-          opacity: 0.5,
-          pointerEvents: 'none',
-        }}
-      />
-      <div
-        className="card"
-        style={{
-          position: 'absolute',
-          top: Math.max(0, hover.y - 34),
-          [isRight ? 'right' : 'left']: isRight ? plot - hover.x + 12 : hover.x + 12,
-          padding: '6px 10px',
-          maxWidth: 320,
-          fontSize: 12,
-          pointerEvents: 'none',
-          boxShadow: 'var(--mantine-shadow-md)',
-          zIndex: 5,
-        }}
-      >
-        <div className="clip">{hover.label}</div>
-        <div className="numbers" style={{ color: 'var(--muted)' }}>
-          {hover.time} · {hover.rate}
-        </div>
-        {hover.note && (
-          <div style={{ marginTop: 4 }} className="wrap">
-            <strong>{hover.note.title}</strong>
-            <div>{hover.note.detail}</div>
-          </div>
-        )}
-      </div>
-    </>
-  )
-}
-
 function describeView(view: View): string {
   return `${formatOffset(view.fromNs, view)} – ${formatOffset(view.toNs, view)}`
-}
-
-function lengthOf({ fromNs, toNs }: View): number {
-  return toNs - fromNs
-}
-
-function stepOf(key: string, view: View, spanNs: number): View | undefined {
-  const middle = (view.fromNs + view.toNs) / 2
-  switch (key) {
-    case 'ArrowLeft':
-      return pan(view, -lengthOf(view) / 8, spanNs)
-    case 'ArrowRight':
-      return pan(view, lengthOf(view) / 8, spanNs)
-    case '+':
-    case '=':
-      return zoom(view, 1.6, middle, spanNs)
-    case '-':
-      return zoom(view, 1 / 1.6, middle, spanNs)
-    case '0':
-    case 'Home':
-      return whole(spanNs)
-    default:
-      return undefined
-  }
-}
-
-/** Wheels that mean the timeline: with ctrl, with shift, or sideways. Others scroll the page. */
-function useWheel(
-  target: React.RefObject<HTMLElement | null>,
-  take: (event: WheelEvent, x: number) => void,
-): void {
-  const latest = useRef(take)
-  latest.current = take
-  useEffect(() => {
-    const element = target.current
-    if (!element) return
-    const onWheel = (event: WheelEvent) => {
-      const isOurs =
-        event.ctrlKey || event.metaKey || event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)
-      if (!isOurs) return
-      event.preventDefault()
-      latest.current(event, event.clientX - element.getBoundingClientRect().left)
-    }
-    element.addEventListener('wheel', onWheel, { passive: false })
-    return () => element.removeEventListener('wheel', onWheel)
-  }, [target])
-}
-
-function useDrag(move: (dx: number) => void) {
-  const last = useRef<number>(undefined)
-  return {
-    onPointerDown(event: PointerEvent<HTMLCanvasElement>) {
-      if (event.button !== 0) return
-      event.currentTarget.setPointerCapture(event.pointerId)
-      last.current = event.clientX
-    },
-    onPointerMove(event: PointerEvent<HTMLCanvasElement>) {
-      if (last.current === undefined || event.buttons === 0) return
-      move(event.clientX - last.current)
-      last.current = event.clientX
-    },
-    onPointerUp() {
-      last.current = undefined
-    },
-  }
 }

@@ -20,6 +20,10 @@ export function pan(view: View, byNs: number, spanNs: number): View {
   return keepInside({ fromNs: view.fromNs + byNs, toNs: view.toNs + byNs }, spanNs)
 }
 
+export function lengthOf({ fromNs, toNs }: View): number {
+  return toNs - fromNs
+}
+
 function keepInside({ fromNs, toNs }: View, spanNs: number): View {
   const { toNs: end } = whole(spanNs)
   const length = Math.min(toNs - fromNs, end)

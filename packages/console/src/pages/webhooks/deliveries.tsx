@@ -16,25 +16,14 @@ import { eventNames } from './endpoint-form.tsx'
 /** What was sent, with every attempt and what came back. */
 export function Deliveries({ endpoint }: { endpoint: WebhookEndpoint }) {
   const organisation = useOrganisation()
-  const [filters, setFilter, clear] = useFilters(['status', 'event_type'])
+  const { filters, isFiltered, clear, use } = useFilters(['status', 'event_type'])
   const deliveries = useInfiniteQuery(deliveriesQuery(organisation, endpoint.id, filters))
   const found = deliveries.data?.pages.flatMap(({ data }) => data)
   return (
     <>
-      <FilterBar isFiltered={Object.keys(filters).length > 0} onClear={clear}>
-        <ChoiceFilter
-          label="Status"
-          data={['pending', 'succeeded', 'failed']}
-          value={filters.status ?? ''}
-          onChange={(value) => setFilter('status', value)}
-        />
-        <ChoiceFilter
-          label="Event"
-          data={[...eventNames, 'ping']}
-          value={filters.event_type ?? ''}
-          onChange={(value) => setFilter('event_type', value)}
-          width={180}
-        />
+      <FilterBar isFiltered={isFiltered} onClear={clear}>
+        <ChoiceFilter label="Status" data={['pending', 'succeeded', 'failed']} {...use('status')} />
+        <ChoiceFilter label="Event" data={[...eventNames, 'ping']} {...use('event_type')} width={180} />
       </FilterBar>
       {deliveries.isError && !found && (
         <Failure error={deliveries.error} onRetry={() => void deliveries.refetch()} />
