@@ -21,10 +21,14 @@ export function ensureInstalled(root, { dev }) {
 function missingPackages(root, dev) {
   const wanted = readPackages(join(root, 'package-lock.json'))
   const installed = readPackages(join(root, 'node_modules', '.package-lock.json'))
-  return Object.entries(wanted)
-    .filter(([path, entry]) => path.includes('node_modules/') && isForHere(entry) && (dev || !entry.dev))
-    .filter(([path, entry]) => installed[path]?.version !== entry.version)
-    .map(([path]) => path)
+  return (
+    Object.entries(wanted)
+      .filter(([path, entry]) => path.includes('node_modules/') && isForHere(entry) && (dev || !entry.dev))
+      .filter(([path, entry]) => installed[path]?.version !== entry.version)
+      // Those of tools come with what needs them, or npm has its reasons to leave them out: it would every time.
+      .filter(([, entry]) => !(entry.dev && entry.optional))
+      .map(([path]) => path)
+  )
 }
 
 function readPackages(file) {

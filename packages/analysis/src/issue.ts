@@ -26,6 +26,11 @@ export const issueCodes = {
     meaning: 'Reading the recording took more time or memory than one recording may have.',
     remedy: 'Split the recording, or ask the operator to raise the limit.',
   },
+  recording_lost: {
+    severity: 'error',
+    meaning: 'A part that was received is not in the storage any more.',
+    remedy: 'Ask the operator to restore it, then process the session again; or upload the recording again.',
+  },
   recording_empty: {
     severity: 'error',
     meaning: 'The file has no message in it.',

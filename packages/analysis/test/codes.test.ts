@@ -91,7 +91,7 @@ const withFile =
     analyseBytes(await make(), filename)
 
 /** What the service says, and not the analysis: its own tests produce these. */
-const ofTheService = ['processing_crashed', 'processing_limit'] as const
+const ofTheService = ['processing_crashed', 'processing_limit', 'recording_lost'] as const
 type OwnCode = Exclude<IssueCode, (typeof ofTheService)[number]>
 
 const recordings: Record<OwnCode, () => Promise<Analysis>> = {

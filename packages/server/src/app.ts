@@ -29,8 +29,9 @@ import { seedSandboxes } from './sandbox/seed.ts'
 import { deriveSecrets } from './secrets.ts'
 import { admitWaiting } from './sessions/admit.ts'
 import { openUploadLinks } from './sessions/upload-links.ts'
-import { openDisk, removeIncoming } from './storage/disk.ts'
+import { removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
+import { openStorage, type StorageSettings } from './storage/open.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { openEventFeed } from './webhooks/event-feed.ts'
 import { openSender } from './webhooks/send.ts'
@@ -89,11 +90,11 @@ export async function startApp(
     closers.push(() => node.leave())
 
     const secrets = deriveSecrets(backing.secret)
-    const root = join(config.dataDir, 'recordings')
-    await removeIncoming(root, backing.embedded ? 0 : ABANDONED_AFTER_MS)
-    const storage = await openDisk(root)
+    const storageSettings = await prepareStorage(config, log, { alone: backing.embedded })
+    const storage = await openStorage(storageSettings)
+    closers.push(async () => storage.close())
     const intake = await openIntake({
-      root,
+      storage: storageSettings,
       idleTimeoutMs: overrides.uploadIdleMs ?? UPLOAD_IDLE_MS,
       onError,
       ...(overrides.intakeThreads && { threads: overrides.intakeThreads }),
@@ -108,7 +109,16 @@ export async function startApp(
       timeMs: config.processingTimeS * 1000,
       ...overrides.scanLimits,
     }
-    const processing = { db, root, announcer, segmentS: config.segmentS, limits }
+    const processing = {
+      db,
+      storage,
+      storageSettings,
+      announcer,
+      segmentS: config.segmentS,
+      limits,
+      onLost: (err: Error, sessionId: string) =>
+        log.error({ err, sessionId }, 'an acknowledged part is lost'),
+    }
     await jobs.work({
       'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),
       'give-up-session': ({ sessionId }) => giveUpSession(processing, sessionId),
@@ -217,6 +227,25 @@ export async function startApp(
     await close().catch(onError)
     throw error
   }
+}
+
+async function prepareStorage(
+  { dataDir, s3 }: Config,
+  log: FastifyBaseLogger,
+  { alone }: { alone: boolean },
+): Promise<StorageSettings> {
+  if (!s3) {
+    const root = join(dataDir, 'recordings')
+    await removeIncoming(root, alone ? 0 : ABANDONED_AFTER_MS)
+    return { kind: 'disk', root }
+  }
+  const { examine } = await import('./storage/s3/examine.ts')
+  const enforced = await examine(s3)
+  const { bucket, endpoint } = s3
+  if (enforced)
+    log.info({ bucket, endpoint, enforced }, 'the store refuses these kinds of wrong bytes by itself')
+  else log.warn({ bucket, endpoint }, 'the store does not answer; parts are refused until it does')
+  return { kind: 's3', ...s3 }
 }
 
 function publicAddresses(config: Config, listening: string): Addresses {

@@ -14,6 +14,8 @@ export type Config = {
   databaseUrl: string | undefined
   /** Undefined: kept in the data directory. */
   secret: string | undefined
+  /** Undefined: on the disk, in the data directory. */
+  s3: S3Config | undefined
   /** Requests a minute for each key. */
   rateLimit: number
   uploadTtlS: number
@@ -30,6 +32,15 @@ export type Config = {
   /** Another service that members may sign in with, by OpenID Connect. */
   oidc: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined
   logLevel: LogLevel
+}
+
+export type S3Config = {
+  bucket: string
+  endpoint: string
+  region: string
+  forcePathStyle: boolean
+  /** Undefined: those of the machine, as the tools of AWS find them. */
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken: string | undefined } | undefined
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -58,12 +69,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     webhookTargets: 'public',
     webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
     oidc: undefined,
-    logLevel: read('TAPEDECK_LOG_LEVEL', 'info', logLevel),
+    s3: undefined,
+    logLevel: read('TAPEDECK_LOG_LEVEL', 'info', oneOf(...logLevels)),
   }
   config.oidc = oidcConfig(read, problems)
+  config.s3 = s3Config(read, problems)
   // Whoever listens on loopback alone tries things out on one machine, receivers too.
-  const nearby = isLoopback(config.host) ? 'local' : 'public'
-  config.webhookTargets = read('TAPEDECK_WEBHOOK_TARGETS', nearby, webhookTargets)
+  const nearby: Config['webhookTargets'] = isLoopback(config.host) ? 'local' : 'public'
+  config.webhookTargets = read('TAPEDECK_WEBHOOK_TARGETS', nearby, oneOf('public', 'local'))
   if (
     config.databaseUrl &&
     !config.secret &&
@@ -115,6 +128,30 @@ function oidcConfig(read: Read, problems: string[]): Config['oidc'] {
     )
   }
   return undefined
+}
+
+function s3Config(read: Read, problems: string[]): Config['s3'] {
+  const storage = read('TAPEDECK_STORAGE', 'disk', oneOf('disk', 's3'))
+  const bucket = read('S3_BUCKET', '', bucketName)
+  const endpoint = read('S3_ENDPOINT', undefined, httpUrl)
+  const region = read('S3_REGION', 'us-east-1', regionName)
+  // Stores of one's own rarely have a host name for each bucket.
+  const pathStyle = read('S3_FORCE_PATH_STYLE', endpoint ? 'true' : 'false', oneOf('true', 'false'))
+  const accessKeyId = read('AWS_ACCESS_KEY_ID', '', String)
+  const secretAccessKey = read('AWS_SECRET_ACCESS_KEY', '', String)
+  const sessionToken = read('AWS_SESSION_TOKEN', undefined, String)
+  if (storage === 'disk') return undefined
+  if (bucket === '' && !problems.some((problem) => problem.startsWith('S3_BUCKET')))
+    problems.push('S3_BUCKET is required with TAPEDECK_STORAGE=s3')
+  if ((accessKeyId === '') !== (secretAccessKey === ''))
+    problems.push('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together')
+  return {
+    bucket,
+    endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
+    region,
+    forcePathStyle: pathStyle === 'true',
+    credentials: accessKeyId === '' ? undefined : { accessKeyId, secretAccessKey, sessionToken },
+  }
 }
 
 function reader(env: NodeJS.ProcessEnv) {
@@ -186,8 +223,22 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
-function webhookTargets(text: string): Config['webhookTargets'] {
-  if (text !== 'public' && text !== 'local') throw new Error(`must be public or local, not ${text}`)
+function oneOf<Choice extends string>(...choices: Choice[]) {
+  return (text: string): Choice => {
+    const chosen = choices.find((choice) => choice === text)
+    if (chosen === undefined) throw new Error(`must be one of ${choices.join(', ')}, not ${text}`)
+    return chosen
+  }
+}
+
+function bucketName(text: string): string {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(text))
+    throw new Error(`must be the name of a bucket, not ${text}`)
+  return text
+}
+
+function regionName(text: string): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(text)) throw new Error(`must be the name of a region, not ${text}`)
   return text
 }
 
@@ -195,10 +246,4 @@ function scale(text: string): number {
   const value = /^\d{1,3}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN
   if (!(value > 0 && value <= 1)) throw new Error(`must be a number above 0 and up to 1, not ${text}`)
   return value
-}
-
-function logLevel(text: string): LogLevel {
-  const level = logLevels.find((candidate) => candidate === text)
-  if (!level) throw new Error(`must be one of ${logLevels.join(', ')}, not ${text}`)
-  return level
 }

@@ -13,6 +13,7 @@ test('an empty environment gives the embedded defaults', () => {
     consoleUrl: undefined,
     databaseUrl: undefined,
     secret: undefined,
+    s3: undefined,
     rateLimit: 1000,
     uploadTtlS: 86_400,
     corsOrigins: [],
@@ -23,6 +24,37 @@ test('an empty environment gives the embedded defaults', () => {
     webhookRetryScale: 1,
     oidc: undefined,
     logLevel: 'info',
+  })
+})
+
+test('S3 needs its bucket, and keys come in pairs', () => {
+  assert.throws(() => readConfig({ TAPEDECK_STORAGE: 's3', AWS_ACCESS_KEY_ID: 'x' }), {
+    message:
+      'S3_BUCKET is required with TAPEDECK_STORAGE=s3\nAWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together',
+  })
+})
+
+test('a store without an address is that of AWS, with a host name for each bucket', () => {
+  const env = { TAPEDECK_STORAGE: 's3', S3_BUCKET: 'recordings' }
+  assert.deepEqual(readConfig({ ...env, S3_REGION: 'eu-central-1' }).s3, {
+    bucket: 'recordings',
+    endpoint: 'https://s3.eu-central-1.amazonaws.com',
+    region: 'eu-central-1',
+    forcePathStyle: false,
+    credentials: undefined,
+  })
+  const own = {
+    ...env,
+    S3_ENDPOINT: 'http://store:9000/s3',
+    AWS_ACCESS_KEY_ID: 'a',
+    AWS_SECRET_ACCESS_KEY: 'b',
+  }
+  assert.deepEqual(readConfig(own).s3, {
+    bucket: 'recordings',
+    endpoint: 'http://store:9000/s3',
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b', sessionToken: undefined },
   })
 })
 
@@ -41,6 +73,11 @@ test('every wrong value is refused by name, all at once', () => {
     TAPEDECK_WEBHOOK_TARGETS: 'anywhere',
     TAPEDECK_WEBHOOK_RETRY_SCALE: '2',
     TAPEDECK_LOG_LEVEL: 'loud',
+    TAPEDECK_STORAGE: 'tape',
+    S3_BUCKET: 'a/b',
+    S3_ENDPOINT: 's3.example.com',
+    S3_REGION: 'a b',
+    S3_FORCE_PATH_STYLE: 'yes',
   }
   assert.throws(
     () => readConfig(wrong),

@@ -3,17 +3,30 @@ import type { Db } from '../db/database.ts'
 import { expectationOf } from '../devices/expected.ts'
 import { chosenOutcome } from '../sandbox/chosen-outcome.ts'
 import { partsOf } from '../sessions/session.ts'
+import type { StorageSettings } from '../storage/open.ts'
+import { openRecording } from '../storage/recording.ts'
+import { ObjectLost, type Storage } from '../storage/storage.ts'
 import type { Announcer } from '../webhooks/plan.ts'
 import { ScanLimit, type ScanLimits, scan } from './scan.ts'
+import type { ScanSource } from './scan-messages.ts'
 import { PROCESSOR_VERSION, type Processor, writeResult } from './write-result.ts'
 
-type Deps = { db: Db; root: string; announcer: Announcer; segmentS: number; limits: ScanLimits }
+type Deps = {
+  db: Db
+  storage: Storage
+  storageSettings: StorageSettings
+  announcer: Announcer
+  segmentS: number
+  limits: ScanLimits
+  /** Bytes that were acknowledged are gone: the operator has to know. */
+  onLost: (error: ObjectLost, sessionId: string) => void
+}
 
 const PROGRESS_EVERY_MS = 500
 
 /** Reads a verified recording and moves its session on. A session deleted meanwhile stops the work and stays deleted. */
 export async function processSession(deps: Deps, sessionId: string, signal: AbortSignal): Promise<void> {
-  const { db, root, segmentS, limits } = deps
+  const { db, storage, storageSettings, segmentS, limits } = deps
   const session = await db
     .selectFrom('sessions')
     .innerJoin('organisations', 'organisations.id', 'sessions.organisation_id')
@@ -23,29 +36,42 @@ export async function processSession(deps: Deps, sessionId: string, signal: Abor
   if (session?.status !== 'processing') return
   const chosen = session.sandbox_of === null ? undefined : chosenOutcome(session.filename)
   if (chosen) return finish(deps, sessionId, chosen, null)
-  const parts = await partsOf(db, sessionId)
+  const parts = (await partsOf(db, sessionId)).map(({ object, bytes }) => ({ object, bytes }))
+  const recording = openRecording(storage, parts)
   const expected = await expectationOf(db, session.organisation_id, session.device, sessionId)
   const progress = followProgress(db, sessionId, signal)
   try {
     const analysis = await scan(
       {
-        root,
-        parts: parts.map(({ object, bytes }) => ({ object, bytes })),
+        source: sourceOf(storageSettings, parts),
         filename: session.filename,
         segmentNs: segmentS * 1e9,
         expected: expected.channels,
         calibrationVersion: expected.calibrationVersion,
       },
-      { limits, signal: progress.signal, onProgress: progress.at },
+      { limits, signal: progress.signal, onProgress: progress.at, recording },
     )
     await finish(deps, sessionId, analysis, expected.calibrationVersion)
   } catch (error) {
     if (progress.isGone()) return
-    if (!(error instanceof ScanLimit)) throw error
-    await finish(deps, sessionId, nothing('processing_limit', error.message), null)
+    if (error instanceof ScanLimit)
+      return finish(deps, sessionId, nothing('processing_limit', error.message), null)
+    if (!(error instanceof ObjectLost)) throw error
+    deps.onLost(error, sessionId)
+    await finish(
+      deps,
+      sessionId,
+      nothing('recording_lost', 'a part that was received is not in the storage any more'),
+      null,
+    )
   } finally {
     await progress.stop()
   }
+}
+
+function sourceOf(settings: StorageSettings, parts: { object: string; bytes: number }[]): ScanSource {
+  if (settings.kind === 'disk') return { kind: 'files', root: settings.root, parts }
+  return { kind: 'asked', bytes: parts.reduce((sum, part) => sum + part.bytes, 0) }
 }
 
 /** The last try is over: the session ends with an issue that says so, and the queue goes on. */

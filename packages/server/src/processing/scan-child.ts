@@ -1,28 +1,71 @@
 import { flushCompileCache } from 'node:module'
 import { analyse } from '@tapedeck/analysis'
 import { openDisk } from '../storage/disk.ts'
-import { openRecording } from '../storage/recording.ts'
-import type { ScanReply, ScanRequest } from './scan-messages.ts'
+import { openRecording, type Recording } from '../storage/recording.ts'
+import { ObjectLost } from '../storage/storage.ts'
+import { openAskedSource } from './asked-source.ts'
+import type { ScanReply, ScanRequest, ScanSource, ToScan } from './scan-messages.ts'
 
 // One recording in a process of its own: whatever a hostile file does to a library, it does it here.
 
 const PROGRESS_EVERY_MS = 200
 
+type Asked = { answered(bytes: Uint8Array): void; failed(error: Error): void }
+const asked = new Map<number, Asked>()
+let lastQuestion = 0
+
 // Now: at the end this process is killed.
 flushCompileCache()
-process.once('message', (request: ScanRequest) => void run(request))
+process.on('message', (message: ToScan) => {
+  switch (message.type) {
+    case 'scan':
+      return void run(message)
+    case 'bytes':
+      return asked.get(message.question)?.answered(message.bytes)
+    case 'unread':
+      return asked.get(message.question)?.failed(new Error(message.message))
+    default:
+      throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`)
+  }
+})
 // Nobody is left to tell the result.
 process.on('disconnect', () => process.exit(1))
 
-async function run({ root, parts, ...request }: ScanRequest): Promise<void> {
+async function run({ source: where, ...request }: ScanRequest): Promise<void> {
   try {
-    const source = openRecording(await openDisk(root), parts)
+    const source = await openSource(where)
     const signal = new AbortController().signal
     const onProgress = throttled((fraction) => reply({ type: 'progress', fraction }))
     const analysis = await analyse(source, { ...request, signal, onProgress })
     reply({ type: 'done', analysis })
   } catch (error) {
     reply({ type: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  }
+}
+
+async function openSource(source: ScanSource): Promise<Recording> {
+  if (source.kind === 'asked') return openAskedSource(source.bytes, ask)
+  const recording = openRecording(await openDisk(source.root), source.parts)
+  return {
+    size: recording.size,
+    read: (offset, length) =>
+      recording.read(offset, length).catch((error: unknown) => {
+        // Told here: a reader might take it for damage of the file.
+        if (error instanceof ObjectLost) reply({ type: 'lost', message: error.message })
+        throw error
+      }),
+  }
+}
+
+async function ask(offset: number, length: number): Promise<Uint8Array> {
+  const question = ++lastQuestion
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  asked.set(question, { answered: resolve, failed: reject })
+  reply({ type: 'read', question, offset, length })
+  try {
+    return await promise
+  } finally {
+    asked.delete(question)
   }
 }
 

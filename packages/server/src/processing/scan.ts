@@ -4,7 +4,10 @@ import { getCompileCacheDir } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
-import type { ScanReply, ScanRequest } from './scan-messages.ts'
+import type { Recording } from '../storage/recording.ts'
+import { ObjectLost } from '../storage/storage.ts'
+import { BLOCK_BYTES, MAX_ASKED } from './asked-source.ts'
+import type { ScanReply, ScanRequest, ToScan } from './scan-messages.ts'
 
 // Runs a scan in a process with a cap on its memory and its time. A scan that goes beyond them says something about the
 // recording, and is a `ScanLimit`. One that dies otherwise is a fault of ours, told by any other error: the job is tried
@@ -16,13 +19,22 @@ export class ScanLimit extends Error {
 
 export type ScanLimits = { memoryBytes: number; timeMs: number }
 
-type Options = { limits: ScanLimits; signal: AbortSignal; onProgress: (fraction: number) => void }
+type Options = {
+  limits: ScanLimits
+  signal: AbortSignal
+  onProgress: (fraction: number) => void
+  /** What the scan may ask for. */
+  recording: Recording
+}
 
 const WATCH_EVERY_MS = 50
 /** The rest of the cap is for buffers, which V8 does not count as its own. */
 const HEAP_SHARE = 0.6
 
-export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Options): Promise<Analysis> {
+export async function scan(
+  request: Omit<ScanRequest, 'tempDir' | 'type'>,
+  options: Options,
+): Promise<Analysis> {
   const tempDir = await mkdtemp(join(tmpdir(), 'tapedeck-scan-'))
   const heapMb = Math.round((options.limits.memoryBytes * HEAP_SHARE) / 2 ** 20)
   const child = fork(new URL('./scan-child.ts', import.meta.url), {
@@ -32,7 +44,7 @@ export async function scan(request: Omit<ScanRequest, 'tempDir'>, options: Optio
     env: childEnv(),
   })
   try {
-    return await outcome(child, { ...request, tempDir }, options)
+    return await outcome(child, { ...request, type: 'scan', tempDir }, options)
   } finally {
     child.kill('SIGKILL')
     await rm(tempDir, { recursive: true, force: true })
@@ -48,7 +60,7 @@ function childEnv(): NodeJS.ProcessEnv {
 function outcome(
   child: ChildProcess,
   request: ScanRequest,
-  { limits, signal, onProgress }: Options,
+  { limits, signal, onProgress, recording }: Options,
 ): Promise<Analysis> {
   return new Promise((resolve, reject) => {
     const lastWords = listen(child)
@@ -67,11 +79,13 @@ function outcome(
       clearInterval(watch)
       signal.removeEventListener('abort', abort)
     }
+    const answer = openAnswers(child, recording, reject)
     child.on('message', (reply: ScanReply) => {
       if (reply.type === 'progress') return onProgress(reply.fraction)
+      if (reply.type === 'read') return void answer(reply)
       end()
       if (reply.type === 'done') resolve(reply.analysis)
-      else reject(new Error(reply.message))
+      else reject(reply.type === 'lost' ? new ObjectLost(reply.message) : new Error(reply.message))
     })
     child.on('error', reject)
     // When all that it wrote has arrived.
@@ -81,8 +95,31 @@ function outcome(
       if (HEAP_IS_FULL.test(words)) reject(new ScanLimit(tooLarge))
       else reject(new Error(`the scan ended with ${killed ?? code} and no result: ${words}`))
     })
-    child.send(request)
+    child.send(request satisfies ToScan)
   })
+}
+
+type Question = Extract<ScanReply, { type: 'read' }>
+
+/** Reads for the scan, never more at once than it has agreed to: it may be in the hands of a hostile file. */
+function openAnswers(child: ChildProcess, recording: Recording, fail: (error: unknown) => void) {
+  let open = 0
+  const say = (message: ToScan) => {
+    if (child.connected) child.send(message)
+  }
+  return async ({ question, offset, length }: Question): Promise<void> => {
+    if (open >= MAX_ASKED || length > BLOCK_BYTES)
+      return fail(new Error('the scan asks for too much at once'))
+    open++
+    try {
+      say({ type: 'bytes', question, bytes: await recording.read(offset, length) })
+    } catch (error) {
+      if (error instanceof ObjectLost) return fail(error)
+      say({ type: 'unread', question, message: error instanceof Error ? error.message : String(error) })
+    } finally {
+      open--
+    }
+  }
 }
 
 const HEAP_IS_FULL = /JavaScript heap out of memory/

@@ -80,7 +80,8 @@ type Kept = { id: string; sha256: Buffer; object: string }
 async function keep(storage: Storage, clock: Clock, { bytes }: Sample): Promise<Kept> {
   const id = newId('ses', clock.now())
   const sha256 = createHash('sha256').update(bytes).digest()
-  const writer = await storage.openPart(id, 1, bytes.length)
+  const part = { sessionId: id, number: 1, bytes: bytes.length, sha256: sha256.toString('hex') }
+  const writer = await storage.openPart(part)
   await writer.write([bytes])
-  return { id, sha256, object: await writer.keep(sha256.toString('hex')) }
+  return { id, sha256, object: await writer.keep() }
 }

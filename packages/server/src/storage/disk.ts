@@ -2,11 +2,11 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 
 import { dirname, join } from 'node:path'
 import { systemCode } from '../errors.ts'
 import { newNonce } from '../ids.ts'
-import { type PartWriter, type Storage, StorageUnavailable } from './storage.ts'
+import { folderOf, newObjectName } from './object-name.ts'
+import { type NewPart, ObjectLost, type PartWriter, type Storage, StorageUnavailable } from './storage.ts'
 
-// One immutable file for each part, named by session, number and content, with a nonce so that the same part
-// sent twice at once never shares a file. Written beside, synced, renamed, and the folder synced: only then
-// does it exist. Layout below the root: incoming/<nonce>, sessions/<shard>/<session>/<number>-<sha256>-<nonce>.
+// One immutable file for each part. Written to incoming/<nonce> beside the folder of its session, synced, renamed, and
+// the folder synced: only then does it exist.
 
 /** Room that is left for the database and the system on the same disk. */
 const RESERVE_BYTES = 512 * 2 ** 20
@@ -17,13 +17,14 @@ export async function openDisk(root: string): Promise<Storage> {
   await mkdir(join(root, 'sessions'), { recursive: true })
   await mkdir(incoming, { recursive: true })
   return {
-    openPart: (sessionId, number, bytes) => refusingWhenFull(() => openPart(root, sessionId, number, bytes)),
+    openPart: (part) => refusingWhenFull(() => openPart(root, part)),
     read: (object, offset, length) => read(join(root, object), offset, length),
     async remove(objects) {
       for (const object of objects) await rm(join(root, object), { force: true })
     },
     removeSession: (sessionId) => rm(join(root, folderOf(sessionId)), { recursive: true, force: true }),
     probe: () => refusingWhenFull(() => probe(join(incoming, `probe-${newNonce()}`))),
+    close() {},
   }
 }
 
@@ -37,15 +38,9 @@ export async function removeIncoming(root: string, ageMs: number): Promise<void>
   }
 }
 
-function folderOf(sessionId: string): string {
-  // The last characters of an id are random: folders fill evenly.
-  return join('sessions', sessionId.slice(-2), sessionId)
-}
-
-async function openPart(root: string, sessionId: string, number: number, bytes: number): Promise<PartWriter> {
-  await refuseWithoutRoom(root, bytes)
-  const nonce = newNonce()
-  const path = join(root, 'incoming', nonce)
+async function openPart(root: string, part: NewPart): Promise<PartWriter> {
+  await refuseWithoutRoom(root, part.bytes)
+  const path = join(root, 'incoming', newNonce())
   const file = await open(path, 'wx', 0o600)
   const discard = async () => {
     await file.close()
@@ -53,11 +48,11 @@ async function openPart(root: string, sessionId: string, number: number, bytes: 
   }
   return {
     write: (chunks) => refusingWhenFull(() => writeAll(file, chunks)),
-    keep: (sha256) =>
+    keep: () =>
       refusingWhenFull(async () => {
         await file.sync()
         await file.close()
-        const object = join(folderOf(sessionId), `${String(number).padStart(5, '0')}-${sha256}-${nonce}`)
+        const object = newObjectName(part)
         await place(root, path, object)
         return object
       }),
@@ -108,14 +103,17 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 async function read(path: string, offset: number, length: number): Promise<Uint8Array> {
-  const file = await open(path)
+  const file = await open(path).catch((error: unknown) => {
+    if (systemCode(error) !== 'ENOENT') throw error
+    throw new ObjectLost(`${path} is gone`, { cause: error })
+  })
   try {
     const bytes = Buffer.allocUnsafe(length)
     let filled = 0
     while (filled < length) {
       const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled)
       if (bytesRead === 0)
-        throw new Error(`${path} ends at ${offset + filled}; expected ${offset + length} bytes`)
+        throw new ObjectLost(`${path} ends at ${offset + filled}; expected ${offset + length} bytes`)
       filled += bytesRead
     }
     return bytes

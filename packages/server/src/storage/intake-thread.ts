@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
-import { openDisk } from './disk.ts'
 import type { Fault, FromThread, IncomingPart, ToThread } from './intake-messages.ts'
+import { openStorage, type StorageSettings } from './open.ts'
 import { openPrefixHashes, type Tee } from './prefix-hash.ts'
 import { release } from './release.ts'
 import { type PartWriter, StorageUnavailable } from './storage.ts'
@@ -22,7 +22,8 @@ type Upload = {
 const port = parentPort
 if (!port) throw new Error('intake-thread.ts runs as a worker thread')
 
-const storage = await openDisk(workerData.root)
+const settings: StorageSettings = workerData.storage
+const storage = await openStorage(settings)
 const prefixes = openPrefixHashes(storage)
 const uploads = new Map<number, Upload>()
 
@@ -60,7 +61,7 @@ function begin(id: number, part: IncomingPart): void {
     over: false,
   })
   step(id, async (upload) => {
-    upload.writer = await storage.openPart(part.sessionId, part.number, part.bytes)
+    upload.writer = await storage.openPart(part)
   })
 }
 
@@ -86,7 +87,7 @@ async function keep(id: number, upload: Upload): Promise<void> {
     await giveUp(id, upload)
     return post({ type: 'refused', upload: id, fault: { kind: 'mismatch', found } })
   }
-  upload.object = await upload.writer.keep(found)
+  upload.object = await upload.writer.keep()
   post({ type: 'kept', upload: id, object: upload.object })
 }
 

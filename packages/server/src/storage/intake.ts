@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import { ApiError } from '../errors.ts'
 import type { Fault, FromThread, IncomingPart, ToThread } from './intake-messages.ts'
+import type { StorageSettings } from './open.ts'
 import type { HashedPart } from './prefix-hash.ts'
 import { openPump } from './pump.ts'
 
@@ -26,11 +27,18 @@ export type Intake = {
   close(): Promise<void>
 }
 
-type Settings = { root: string; idleTimeoutMs: number; threads?: number; onError: (error: unknown) => void }
+type Settings = {
+  storage: StorageSettings
+  idleTimeoutMs: number
+  threads?: number
+  onError: (error: unknown) => void
+}
 
-export async function openIntake({ root, idleTimeoutMs, threads, onError }: Settings): Promise<Intake> {
+export async function openIntake({ storage, idleTimeoutMs, threads, onError }: Settings): Promise<Intake> {
   const count = threads ?? Math.max(1, Math.min(4, availableParallelism() - 1))
-  const lanes = await Promise.all(Array.from({ length: count }, () => openLane(root, idleTimeoutMs, onError)))
+  const lanes = await Promise.all(
+    Array.from({ length: count }, () => openLane(storage, idleTimeoutMs, onError)),
+  )
   const laneOf = (sessionId: string): Lane => {
     const lane = lanes[hash('sha1', sessionId, 'buffer').readUInt32LE() % count]
     if (!lane) throw new Error('the intake has no threads')
@@ -55,7 +63,7 @@ type Pending = {
 type Question = { answered(sha256: Buffer): void; refused(error: Error): void }
 
 async function openLane(
-  root: string,
+  storage: StorageSettings,
   idleTimeoutMs: number,
   onError: (error: unknown) => void,
 ): Promise<Lane> {
@@ -66,7 +74,7 @@ async function openLane(
   let worker = await startThread()
 
   async function startThread(): Promise<Worker> {
-    const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: { root } })
+    const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: { storage } })
     thread.on('message', hear)
     thread.on('error', onError)
     thread.on('exit', () => closing || restart())

@@ -7,6 +7,8 @@ export class ClientGone extends Error {}
 /** What is on its way to the thread for one upload before its client has to wait. */
 const MAX_IN_FLIGHT_BYTES = 2 * 2 ** 20
 const BATCH_BYTES = 256 * 2 ** 10
+/** A slow client's bytes go on at this age: a store cuts connections that are silent for long. */
+const BATCH_MS = 1_000
 
 type PumpEvents = {
   send(chunks: Uint8Array<ArrayBuffer>[], transfer: ArrayBuffer[]): void
@@ -18,6 +20,7 @@ type PumpEvents = {
 export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: number, events: PumpEvents) {
   let batch: Uint8Array[] = []
   let batchBytes = 0
+  let flushedMs = performance.now()
   let inFlight = 0
   let received = 0
   const idle = setTimeout(() => {
@@ -37,6 +40,7 @@ export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: n
     )
     batch = []
     batchBytes = 0
+    flushedMs = performance.now()
     if (inFlight > MAX_IN_FLIGHT_BYTES) body.pause()
   }
 
@@ -46,7 +50,7 @@ export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: n
     if (received > expectedBytes) return fail(sizeMismatch(expectedBytes, `more than ${expectedBytes}`))
     batch.push(chunk)
     batchBytes += chunk.byteLength
-    if (batchBytes >= BATCH_BYTES) flush()
+    if (batchBytes >= BATCH_BYTES || performance.now() - flushedMs > BATCH_MS) flush()
   }
 
   function onEnd(): void {

@@ -1,17 +1,18 @@
-/** A part that is durable under a name of its own; an object never changes once it has that name. */
-export type StoredObject = { object: string; bytes: number; sha256: string }
+/** A part as its client announced it, before a byte of it has arrived. */
+export type NewPart = { sessionId: string; number: number; bytes: number; sha256: string }
 
 /** The bytes of one part on their way in. Nothing of them exists until `keep` has returned. */
 export type PartWriter = {
+  /** The chunks may be given back as soon as this has returned. */
   write(chunks: Uint8Array[]): Promise<void>
-  /** Makes the part durable and returns its name. */
-  keep(sha256: string): Promise<string>
+  /** The bytes are those that were announced: makes the part durable and returns its name. */
+  keep(): Promise<string>
   discard(): Promise<void>
 }
 
-/** Where recordings are kept. Every backend passes the same suite. */
+/** An object never changes once it has its name. */
 export type Storage = {
-  openPart(sessionId: string, number: number, bytes: number): Promise<PartWriter>
+  openPart(part: NewPart): Promise<PartWriter>
   /** Exactly `length` bytes, the caller's own, or an error. */
   read(object: string, offset: number, length: number): Promise<Uint8Array>
   /** Removing what is not there is a success. */
@@ -19,7 +20,11 @@ export type Storage = {
   removeSession(sessionId: string): Promise<void>
   /** Writes, reads and removes a small object, to know that it can be done. */
   probe(): Promise<void>
+  close(): void
 }
 
 /** The storage cannot take or give bytes now; nothing was kept. */
 export class StorageUnavailable extends Error {}
+
+/** The storage works, and does not have what it had kept. */
+export class ObjectLost extends Error {}

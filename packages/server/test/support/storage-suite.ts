@@ -13,15 +13,22 @@ export function storageSuite(
   const newSession = () => newId('ses', Date.now())
   const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
+  const announced = (sessionId: string, number: number, bytes: Uint8Array) => ({
+    sessionId,
+    number,
+    bytes: bytes.length,
+    sha256: sha256(bytes),
+  })
+
   async function keep(
     storage: Storage,
     sessionId: string,
     number: number,
     bytes: Uint8Array,
   ): Promise<string> {
-    const writer = await storage.openPart(sessionId, number, bytes.length)
+    const writer = await storage.openPart(announced(sessionId, number, bytes))
     await writer.write([bytes])
-    return writer.keep(sha256(bytes))
+    return writer.keep()
   }
 
   test(`${name}: what was kept is read back, whole and in ranges`, async () => {
@@ -40,16 +47,16 @@ export function storageSuite(
 
   test(`${name}: an object is there only after keep`, async () => {
     const { storage, list } = await open()
-    const writer = await storage.openPart(newSession(), 1, 3)
+    const writer = await storage.openPart(announced(newSession(), 1, Buffer.from('abc')))
     await writer.write([Buffer.from('abc')])
     assert.deepEqual(await list(), [])
-    const object = await writer.keep(sha256(Buffer.from('abc')))
+    const object = await writer.keep()
     assert.deepEqual(await list(), [object])
   })
 
   test(`${name}: a discarded part leaves nothing`, async () => {
     const { storage, list } = await open()
-    const writer = await storage.openPart(newSession(), 1, 3)
+    const writer = await storage.openPart(announced(newSession(), 1, Buffer.from('abc')))
     await writer.write([Buffer.from('abc')])
     await writer.discard()
     assert.deepEqual(await list(), [])
@@ -88,9 +95,9 @@ export function storageSuite(
     const { storage } = await open()
     const chunks = Array.from({ length: 3000 }, (_, index) => Buffer.alloc(index % 5, index % 251))
     const bytes = Buffer.concat(chunks)
-    const writer = await storage.openPart(newSession(), 1, bytes.length)
+    const writer = await storage.openPart(announced(newSession(), 1, bytes))
     await writer.write(chunks)
-    const object = await writer.keep(sha256(bytes))
+    const object = await writer.keep()
     assert.deepEqual(Buffer.from(await storage.read(object, 0, bytes.length)), bytes)
   })
 

@@ -1,0 +1,15 @@
+import { newNonce } from '../ids.ts'
+import type { NewPart } from './storage.ts'
+
+// sessions/<shard>/<session>/<number>-<sha256>-<nonce>: named by content, with a nonce so that the same part sent twice
+// at once never shares an object.
+
+export function newObjectName({ sessionId, number, sha256 }: NewPart): string {
+  return `${folderOf(sessionId)}${String(number).padStart(5, '0')}-${sha256}-${newNonce()}`
+}
+
+/** Ends with a slash: no session's folder is the beginning of another's. */
+export function folderOf(sessionId: string): string {
+  // The last characters of an id are random: folders fill evenly.
+  return `sessions/${sessionId.slice(-2)}/${sessionId}/`
+}

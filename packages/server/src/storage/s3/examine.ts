@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto'
+import { newNonce } from '../../ids.ts'
+import { isPassing, openClient, Refused, type S3Settings } from './client.ts'
+import { checksumHeaders } from './store.ts'
+
+/** Which wrong bytes the store itself refuses. None of it is needed: every byte is hashed on our side. */
+export type Enforced = { bodySha256: boolean; checksumSha256: boolean; contentMd5: boolean }
+
+/**
+ * Sends small wrong objects and looks what the store makes of them. `undefined`: it does not answer now. A store that
+ * refuses the right object too is configured wrongly, which is an error.
+ */
+export async function examine(settings: S3Settings): Promise<Enforced | undefined> {
+  const client = await openClient(settings)
+  const key = `probes/${newNonce()}`
+  const wrong = randomBytes(32).toString('hex')
+  const put = async (said: { bodySha256?: string; headers?: Record<string, string> }) => {
+    const answer = await client.try({ method: 'PUT', key, body: Buffer.from('probe'), ...said })
+    if (isPassing(answer.status)) throw new Busy()
+    return answer
+  }
+  const isRefused = async (said: Parameters<typeof put>[0]) => (await put(said)).status >= 400
+  try {
+    const right = await put({})
+    if (right.status >= 300) throw new Refused(`to write to the bucket ${settings.bucket}`, right)
+    return {
+      bodySha256: await isRefused({ bodySha256: wrong }),
+      checksumSha256: await isRefused({ headers: checksumHeaders(wrong) }),
+      contentMd5: await isRefused({
+        headers: { 'content-md5': Buffer.from(wrong.slice(0, 32), 'hex').toString('base64') },
+      }),
+    }
+  } catch (error) {
+    if (error instanceof Refused) throw error
+    return undefined
+  } finally {
+    await client.send({ method: 'DELETE', key }).catch(() => {})
+    client.close()
+  }
+}
+
+class Busy extends Error {}
