@@ -8,7 +8,8 @@ import type { Config } from './config.ts'
 import { openAccounts } from './console/accounts.ts'
 import { makeFirstLink } from './console/invitations.ts'
 import { openBackingDatabase } from './db/backing.ts'
-import { joinAsNode } from './db/nodes.ts'
+import type { Connection, Db } from './db/database.ts'
+import { joinAsNode, type Node } from './db/nodes.ts'
 import { operations } from './http/api.ts'
 import { registerConsoleOperations } from './http/console-operation.ts'
 import { consoleOperations } from './http/console-operations.ts'
@@ -18,35 +19,40 @@ import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
 import { registerReference } from './http/reference.ts'
-import { buildServer } from './http/server.ts'
-import { openJobs } from './jobs/jobs.ts'
+import { buildHealthServer, buildServer } from './http/server.ts'
+import { type Jobs, openJobs } from './jobs/jobs.ts'
 import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
-import { openMetrics } from './operate/metrics.ts'
+import { type Metrics, openMetrics } from './operate/metrics.ts'
 import { giveUpSession, processSession } from './processing/process-session.ts'
 import type { ScanLimits } from './processing/scan.ts'
 import { seedSandboxes } from './sandbox/seed.ts'
-import { deriveSecrets } from './secrets.ts'
+import { deriveSecrets, type Secrets } from './secrets.ts'
 import { admitWaiting } from './sessions/admit.ts'
 import { openUploadLinks } from './sessions/upload-links.ts'
 import { removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
 import { openStorage, type StorageSettings } from './storage/open.ts'
+import type { Storage } from './storage/storage.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { openEventFeed } from './webhooks/event-feed.ts'
+import type { Announcer } from './webhooks/plan.ts'
 import { openSender } from './webhooks/send.ts'
-import { openTargets, type Resolve } from './webhooks/target.ts'
+import { openTargets, type Resolve, type Targets } from './webhooks/target.ts'
 
 // The composition root: everything is made here and handed on. Nothing else knows how the parts fit.
 
-export type App = {
+export type App = Served & {
+  /** Drains what is under way and stops everything. */
+  close(): Promise<void>
+}
+
+export type Served = {
   addresses: Addresses
   /** Made on the very first start, and known only now. */
   firstKey: CreatedKey | undefined
   /** Makes the first account; there until somebody has used it. */
   firstLink: string | undefined
-  /** Drains what is under way and stops everything. */
-  close(): Promise<void>
 }
 
 export type Addresses = { baseUrl: string; uploadUrl: string; consoleUrl: string }
@@ -59,6 +65,27 @@ export type Overrides = {
   uploadIdleMs?: number
   loadLimits?: Partial<LoadLimits>
   intakeThreads?: number
+}
+
+/** What every role stands on. */
+type Base = {
+  config: Config
+  overrides: Overrides
+  log: FastifyBaseLogger
+  onError: (error: unknown) => void
+  clock: Clock
+  /** What has to be ended, the last first. */
+  closers: (() => Promise<unknown>)[]
+  db: Db
+  connection: Connection
+  node: Node
+  secrets: Secrets
+  storageSettings: StorageSettings
+  storage: Storage
+  jobs: Jobs
+  announcer: Announcer
+  targets: Targets
+  metrics: Metrics
 }
 
 /** Where `npm start` builds the console. */
@@ -93,140 +120,179 @@ export async function startApp(
     const storageSettings = await prepareStorage(config, log, { alone: backing.embedded })
     const storage = await openStorage(storageSettings)
     closers.push(async () => storage.close())
-    const intake = await openIntake({
-      storage: storageSettings,
-      idleTimeoutMs: overrides.uploadIdleMs ?? UPLOAD_IDLE_MS,
-      onError,
-      ...(overrides.intakeThreads && { threads: overrides.intakeThreads }),
-    })
-    closers.push(() => intake.close())
-
     const jobs = await openJobs(connection, onError)
     closers.push(() => jobs.stop())
     const announcer = { clock, jobs, retryScale: config.webhookRetryScale }
-    const limits = {
-      memoryBytes: config.processingMemoryMb * 2 ** 20,
-      timeMs: config.processingTimeS * 1000,
-      ...overrides.scanLimits,
-    }
-    const processing = {
-      db,
-      storage,
-      storageSettings,
-      announcer,
-      segmentS: config.segmentS,
-      limits,
-      onLost: (err: Error, sessionId: string) =>
-        log.error({ err, sessionId }, 'an acknowledged part is lost'),
-    }
-    await jobs.work({
-      'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),
-      'give-up-session': ({ sessionId }) => giveUpSession(processing, sessionId),
-      'remove-objects': ({ sessionId, objects }) =>
-        objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
-    })
-    const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
-    const seeding = every(SEED_EVERY_MS, () => seedSandboxes({ db, storage, clock }), onError)
-    const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
-    closers.push(() => Promise.all([admitting.stop(), seeding.stop(), sweeping.stop()]))
-
     const targets = openTargets(config.webhookTargets, overrides.resolve)
-    const sender = openSender({ targets })
-    closers.push(() => sender.close())
-    const delivering = startDelivering({
-      db,
-      connection,
-      jobs,
-      clock,
-      sender,
-      webhookKey: secrets.webhookSecrets,
-      retryScale: config.webhookRetryScale,
-      onError,
-    })
-    closers.push(() => delivering.stop())
-
-    const callers = openCallers(db, onError)
-    closers.push(() => callers.close())
-    const load = openLoad({ ...defaultLoadLimits, ...overrides.loadLimits })
-    closers.push(async () => load.close())
     const metrics = openMetrics()
-    metrics.gauge('tapedeck_requests_in_flight', 'Requests being answered', () => load.inFlight('request'))
-    metrics.gauge('tapedeck_uploads_in_flight', 'Parts being received', () => load.inFlight('upload'))
     metrics.gauge(
       'tapedeck_database_waiting',
       'Requests waiting for a connection',
       () => backing.database.pool.waitingCount,
     )
-
-    const addresses: Addresses = { baseUrl: '', uploadUrl: '', consoleUrl: '' }
-    const links = openUploadLinks({
-      uploadUrl: () => addresses.uploadUrl,
-      key: secrets.uploadUrls,
-      ttlS: config.uploadTtlS,
-      clock,
-    })
-    const table = operations({
-      db,
-      jobs,
-      node,
-      clock,
-      links,
-      targets,
-      announcer,
-      cursorKey: secrets.cursors,
-      webhookKey: secrets.webhookSecrets,
-      intake,
-    })
-    const consoleUrl = () => addresses.consoleUrl
-    const accounts = openAccounts({
-      db,
-      clock,
-      secret: secrets.accounts,
-      consoleUrl,
-      elsewhere: config.oidc,
-      onError,
-    })
-    const consoleAccess = { db, accounts, consoleUrl }
-    const rateLimit = openRateLimit(config.rateLimit)
-    const server = buildServer({
-      db,
-      node,
-      jobs,
-      clock,
-      callers,
-      intake,
-      load,
-      metrics,
+    const base: Base = {
+      config,
+      overrides,
       log,
-      rateLimit,
-      consoleAccess,
-      urlKey: secrets.uploadUrls,
-      responseKey: secrets.responses,
-      corsOrigins: config.corsOrigins,
-      operations: table,
-    })
-    registerHealth(server, { db, storage, metrics })
-    const feed = openEventFeed({ db, connection, onError })
-    registerEventStream(server, { feed, callers, consoleAccess, rateLimit })
-    registerReference(server, () => openApiDocument(table, addresses))
-    registerConsoleOperations(
-      server,
-      { ...consoleAccess, rateLimit },
-      consoleOperations({ ...consoleAccess, clock, spendSignIn: openSignInLimit() }),
-    )
-    registerConsoleSite(server, { ...consoleAccess, uploadUrl: () => addresses.uploadUrl, dir: consoleDir })
-    closers.push(() => drain(server, load))
-    // Streams would never end by themselves.
-    closers.push(() => feed.close())
-    const listening = await server.listen({ host: config.host, port: config.port })
-    Object.assign(addresses, publicAddresses(config, listening))
-    const firstKey = await makeFirstKey(db, clock)
-    const firstLink = await makeFirstLink({ db, clock, consoleUrl }, DEFAULT_ORGANISATION)
-    return { addresses, firstKey, firstLink, close }
+      onError,
+      clock,
+      closers,
+      db,
+      connection,
+      node,
+      secrets,
+      storageSettings,
+      storage,
+      jobs,
+      announcer,
+      targets,
+      metrics,
+    }
+    if (config.role !== 'api') await startWorking(base)
+    const served = config.role === 'worker' ? await serveHealth(base) : await serve(base)
+    return { ...served, close }
   } catch (error) {
     await close().catch(onError)
     throw error
   }
+}
+
+/** Jobs, deliveries and what has to be done now and then. */
+async function startWorking(base: Base): Promise<void> {
+  const { config, overrides, log, onError, clock, closers, db, connection, storage, storageSettings } = base
+  const { jobs, announcer, targets, secrets } = base
+  const limits = {
+    memoryBytes: config.processingMemoryMb * 2 ** 20,
+    timeMs: config.processingTimeS * 1000,
+    ...overrides.scanLimits,
+  }
+  const processing = {
+    db,
+    storage,
+    storageSettings,
+    announcer,
+    segmentS: config.segmentS,
+    limits,
+    onLost: (err: Error, sessionId: string) => log.error({ err, sessionId }, 'an acknowledged part is lost'),
+  }
+  await jobs.work({
+    'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),
+    'give-up-session': ({ sessionId }) => giveUpSession(processing, sessionId),
+    'remove-objects': ({ sessionId, objects }) =>
+      objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
+  })
+  const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
+  const seeding = every(SEED_EVERY_MS, () => seedSandboxes({ db, storage, clock }), onError)
+  const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
+  closers.push(() => Promise.all([admitting.stop(), seeding.stop(), sweeping.stop()]))
+  const sender = openSender({ targets })
+  closers.push(() => sender.close())
+  const delivering = startDelivering({
+    db,
+    connection,
+    jobs,
+    clock,
+    sender,
+    webhookKey: secrets.webhookSecrets,
+    retryScale: config.webhookRetryScale,
+    onError,
+  })
+  closers.push(() => delivering.stop())
+}
+
+/** The API, the endpoint that takes parts, and the console. */
+async function serve(base: Base): Promise<Served> {
+  const { config, overrides, log, onError, clock, closers, db, connection, node, secrets, storage } = base
+  const { storageSettings, jobs, announcer, targets, metrics } = base
+  const intake = await openIntake({
+    storage: storageSettings,
+    idleTimeoutMs: overrides.uploadIdleMs ?? UPLOAD_IDLE_MS,
+    onError,
+    ...(overrides.intakeThreads && { threads: overrides.intakeThreads }),
+  })
+  closers.push(() => intake.close())
+
+  const callers = openCallers(db, onError)
+  closers.push(() => callers.close())
+  const load = openLoad({ ...defaultLoadLimits, ...overrides.loadLimits })
+  closers.push(async () => load.close())
+  metrics.gauge('tapedeck_requests_in_flight', 'Requests being answered', () => load.inFlight('request'))
+  metrics.gauge('tapedeck_uploads_in_flight', 'Parts being received', () => load.inFlight('upload'))
+
+  const addresses: Addresses = { baseUrl: '', uploadUrl: '', consoleUrl: '' }
+  const links = openUploadLinks({
+    uploadUrl: () => addresses.uploadUrl,
+    key: secrets.uploadUrls,
+    ttlS: config.uploadTtlS,
+    clock,
+  })
+  const table = operations({
+    db,
+    jobs,
+    node,
+    clock,
+    links,
+    targets,
+    announcer,
+    cursorKey: secrets.cursors,
+    webhookKey: secrets.webhookSecrets,
+    intake,
+  })
+  const consoleUrl = () => addresses.consoleUrl
+  const accounts = openAccounts({
+    db,
+    clock,
+    secret: secrets.accounts,
+    consoleUrl,
+    elsewhere: config.oidc,
+    onError,
+  })
+  const consoleAccess = { db, accounts, consoleUrl }
+  const rateLimit = openRateLimit(config.rateLimit)
+  const server = buildServer({
+    db,
+    node,
+    jobs,
+    clock,
+    callers,
+    intake,
+    load,
+    metrics,
+    log,
+    rateLimit,
+    consoleAccess,
+    urlKey: secrets.uploadUrls,
+    responseKey: secrets.responses,
+    corsOrigins: config.corsOrigins,
+    operations: table,
+  })
+  registerHealth(server, { db, storage, metrics })
+  const feed = openEventFeed({ db, connection, onError })
+  registerEventStream(server, { feed, callers, consoleAccess, rateLimit })
+  registerReference(server, () => openApiDocument(table, addresses))
+  registerConsoleOperations(
+    server,
+    { ...consoleAccess, rateLimit },
+    consoleOperations({ ...consoleAccess, clock, spendSignIn: openSignInLimit() }),
+  )
+  registerConsoleSite(server, { ...consoleAccess, uploadUrl: () => addresses.uploadUrl, dir: consoleDir })
+  closers.push(() => drain(server, load))
+  // Streams would never end by themselves.
+  closers.push(() => feed.close())
+  const listening = await server.listen({ host: config.host, port: config.port })
+  Object.assign(addresses, publicAddresses(config, listening))
+  const firstKey = await makeFirstKey(db, clock)
+  const firstLink = await makeFirstLink({ db, clock, consoleUrl }, DEFAULT_ORGANISATION)
+  return { addresses, firstKey, firstLink }
+}
+
+/** A worker says how it is, and nothing else. */
+async function serveHealth({ config, log, closers, db, storage, metrics }: Base): Promise<Served> {
+  const server = buildHealthServer(log)
+  registerHealth(server, { db, storage, metrics })
+  closers.push(() => server.close())
+  const listening = await server.listen({ host: config.host, port: config.port })
+  return { addresses: publicAddresses(config, listening), firstKey: undefined, firstLink: undefined }
 }
 
 async function prepareStorage(

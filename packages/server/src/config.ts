@@ -3,6 +3,8 @@ import { resolve } from 'node:path'
 // The only file that reads the environment. Wrong values are refused by name, all of them at once.
 
 export type Config = {
+  /** Serves the API, works on jobs, or both. */
+  role: 'all' | 'api' | 'worker'
   host: string
   port: number
   dataDir: string
@@ -54,6 +56,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { read, problems, finish } = reader(env)
   const config: Config = {
     ...databaseConfig(read),
+    role: read('TAPEDECK_ROLE', 'all', oneOf('all', 'api', 'worker')),
     host: read('TAPEDECK_HOST', '127.0.0.1', hostName),
     port: read('TAPEDECK_PORT', 8420, integer(0, 65_535)),
     baseUrl: read('TAPEDECK_BASE_URL', undefined, httpUrl),
@@ -83,6 +86,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     !problems.some((problem) => problem.startsWith('TAPEDECK_SECRET'))
   ) {
     problems.push('TAPEDECK_SECRET is required with DATABASE_URL: every node must sign with the same secret')
+  }
+  if (
+    config.role !== 'all' &&
+    !config.databaseUrl &&
+    !problems.some((problem) => problem.startsWith('DATABASE_URL'))
+  ) {
+    problems.push(
+      `DATABASE_URL is required with TAPEDECK_ROLE=${config.role}: the embedded database serves one process`,
+    )
   }
   return finish(config)
 }

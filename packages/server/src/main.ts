@@ -1,7 +1,7 @@
 import pino from 'pino'
 import { startApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
-import { welcome } from './welcome.ts'
+import { welcome, welcomeWorker } from './welcome.ts'
 
 // npm start: the whole service in one process, with its database as a child. People read stdout, machines
 // read the log on stderr.
@@ -17,7 +17,10 @@ async function main(): Promise<void> {
   const stop = stopSignal()
   try {
     const app = await startApp(config, log)
-    process.stdout.write(welcome(app.addresses, app.firstKey, app.firstLink))
+    const isWorker = config.role === 'worker'
+    process.stdout.write(
+      isWorker ? welcomeWorker(app.addresses) : welcome(app.addresses, app.firstKey, app.firstLink),
+    )
     log.info(await stop, 'stopping')
     await app.close()
     process.stdout.write('Tapedeck has stopped.\n')

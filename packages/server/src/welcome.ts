@@ -1,6 +1,11 @@
 import type { CreatedKey } from './access/keys.ts'
 import type { Addresses } from './app.ts'
 
+/** What a person sees when a node without the API is up. */
+export function welcomeWorker({ baseUrl }: Addresses): string {
+  return `\nTapedeck is ready.\n  Health   ${baseUrl}/readyz\n\n`
+}
+
 /** What a person sees when the service is up; the key only on the first start. */
 export function welcome(
   { baseUrl, consoleUrl }: Addresses,

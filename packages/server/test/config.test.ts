@@ -6,6 +6,7 @@ test('an empty environment gives the embedded defaults', () => {
   const { dataDir, ...config } = readConfig({})
   assert.match(dataDir, /\/data$/)
   assert.deepEqual(config, {
+    role: 'all',
     host: '127.0.0.1',
     port: 8420,
     baseUrl: undefined,
@@ -25,6 +26,13 @@ test('an empty environment gives the embedded defaults', () => {
     oidc: undefined,
     logLevel: 'info',
   })
+})
+
+test('a node with one role needs a database that others can use', () => {
+  assert.throws(
+    () => readConfig({ TAPEDECK_ROLE: 'worker' }),
+    /DATABASE_URL is required with TAPEDECK_ROLE=worker/,
+  )
 })
 
 test('S3 needs its bucket, and keys come in pairs', () => {
@@ -60,6 +68,7 @@ test('a store without an address is that of AWS, with a host name for each bucke
 
 test('every wrong value is refused by name, all at once', () => {
   const wrong = {
+    TAPEDECK_ROLE: 'both',
     TAPEDECK_HOST: 'a b',
     TAPEDECK_PORT: '70000',
     TAPEDECK_BASE_URL: 'ftp://x',

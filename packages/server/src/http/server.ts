@@ -97,6 +97,25 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
   return app
 }
 
+/** For a node that answers nothing but how it is. */
+export function buildHealthServer(log: FastifyBaseLogger): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    requestTimeout: BODY_TIMEOUT_MS,
+    forceCloseConnections: true,
+    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES },
+  })
+  app.addHook('onRequest', async (request, reply) => void reply.header('Request-Id', request.id))
+  app.setNotFoundHandler(() => {
+    throw new ApiError('route_unknown', 'this node works on jobs; the API is served by others')
+  })
+  app.setErrorHandler(respondWithError)
+  return app
+}
+
 function acceptOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(

@@ -80,8 +80,8 @@ export async function startProcess(t: TestContext, settings: Settings): Promise<
   const running = run(t, settings)
   await until(running, /Tapedeck is ready\.[\s\S]*\n\n$/)
   const said = running.stdout()
-  const url = /^ {2}API +(\S+)\/v1$/m.exec(said)?.[1]
-  if (!url) throw new Error(`the service does not say where its API is: ${said}`)
+  const url = /^ {2}(?:API|Health) +(\S+)\/(?:v1|readyz)$/m.exec(said)?.[1]
+  if (!url) throw new Error(`the service does not say where it is: ${said}`)
   return { ...running, url, key: /^ {2}(svc_live_\S+)$/m.exec(said)?.[1] }
 }
 
