@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Session } from '@tapedeck/contract'
@@ -8,6 +8,7 @@ import { hostile } from '../../analysis/test/support/hostile.ts'
 import { damaged } from '../../formats/test/support/damage.ts'
 import { setPaused } from '../src/operate/gate.ts'
 import { complete, followSession, uploadAll } from './support/client.ts'
+import { partFiles } from './support/disk.ts'
 import { type Service, startService } from './support/service.ts'
 
 // What the analysis withstands, through the whole service: each file ends in an answer, and the service answers on.
@@ -118,14 +119,34 @@ test('a scan that dies is tried again, and given up with an issue after the last
     const { session, parts } = await uploadAll(broken, bytes, { filename: 'walk.gpx' })
     await setPaused(broken.database.db, true)
     assert.equal((await complete(broken, session.id, parts)).status, 200)
-    // What is no fault of the recording: its bytes are gone.
-    await rm(join(broken.dataDir, 'recordings'), { recursive: true })
+    // What is no fault of the recording: its file can be opened and not read.
+    const [file = ''] = await partFiles(broken.dataDir, session.id, 1)
+    await rm(join(broken.dataDir, 'recordings', file))
+    await mkdir(join(broken.dataDir, 'recordings', file))
     await setPaused(broken.database.db, false)
     const { status, issues } = await followSession(broken, session.id)
     assert.deepEqual([status, issues.map(({ code }) => code)], ['failed', ['processing_crashed']])
-    const tries = log.filter((line) => line.includes('ENOENT') && line.includes('background work failed'))
+    const tries = log.filter((line) => line.includes('EISDIR') && line.includes('background work failed'))
     assert.equal(tries.length, 3)
   } finally {
     await broken.close()
+  }
+})
+
+test('a recording whose bytes are gone from the disk says so at once, and the log tells the operator', async () => {
+  const log: string[] = []
+  const robbed = await startService({ logTo: { write: (line: string) => void log.push(line) } })
+  try {
+    const bytes = new Uint8Array(readFileSync(join(fixtures, 'walk.gpx')))
+    const { session, parts } = await uploadAll(robbed, bytes, { filename: 'walk.gpx' })
+    await setPaused(robbed.database.db, true)
+    assert.equal((await complete(robbed, session.id, parts)).status, 200)
+    await rm(join(robbed.dataDir, 'recordings'), { recursive: true })
+    await setPaused(robbed.database.db, false)
+    const { status, issues } = await followSession(robbed, session.id)
+    assert.deepEqual([status, issues.map(({ code }) => code)], ['failed', ['recording_lost']])
+    assert.equal(log.filter((line) => line.includes('an acknowledged part is lost')).length, 1)
+  } finally {
+    await robbed.close()
   }
 })
