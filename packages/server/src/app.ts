@@ -113,7 +113,7 @@ export async function startApp(
     const backing = await openBackingDatabase(config, log)
     closers.push(backing.close)
     const { db, connection } = backing.database
-    const node = await joinAsNode(db, { alone: backing.embedded, onError })
+    const node = await joinAsNode(db, { alone: backing.embedded, codeVersion: backing.codeVersion, onError })
     closers.push(() => node.leave())
 
     const secrets = deriveSecrets(backing.secret)

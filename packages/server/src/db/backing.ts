@@ -12,6 +12,8 @@ export type Backing = {
   /** Ours alone: nobody else can be using it. */
   embedded: boolean
   secret: string
+  /** The schema that the code was written for. */
+  codeVersion: number
   close(): Promise<void>
 }
 
@@ -29,19 +31,20 @@ export async function openBackingDatabase(config: Settings, log: FastifyBaseLogg
   const onError = (err: Error) => log.warn({ err }, 'a database connection broke')
   if (config.databaseUrl && config.secret) {
     const connection = { connectionString: config.databaseUrl }
-    await migrate(connection)
+    const { codeVersion } = await migrate(connection)
     const database = openDatabase(connection, { onError })
-    return { database, embedded: false, secret: config.secret, close: database.close }
+    return { database, embedded: false, secret: config.secret, codeVersion, close: database.close }
   }
   const keeper = await keepRunning(config.dataDir, log)
   try {
-    await migrate(keeper.connection)
+    const { codeVersion } = await migrate(keeper.connection, { alone: true })
     const database = openDatabase(keeper.connection, { onError })
     const close = async () => {
       await database.close()
       await keeper.stop()
     }
-    return { database, embedded: true, secret: config.secret ?? (await secretOf(config.dataDir)), close }
+    const secret = config.secret ?? (await secretOf(config.dataDir))
+    return { database, embedded: true, secret, codeVersion, close }
   } catch (error) {
     await keeper.stop()
     throw error

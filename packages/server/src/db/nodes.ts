@@ -7,7 +7,8 @@ import { type Db, isUnavailable } from './database.ts'
 // it: the late owner's last statement names its own number and then changes nothing.
 
 const BEAT_MS = 2_000
-const LEASE_S = 10
+/** A node that has not been seen for this long has ended. */
+export const LEASE_S = 10
 
 export type Node = {
   id: number
@@ -21,16 +22,28 @@ export type Node = {
 type Options = {
   /** No other process can be using this database, so whoever was here before is dead. */
   alone: boolean
+  /** The schema that our code was written for. */
+  codeVersion: number
   onError: (error: unknown) => void
 }
 
-export async function joinAsNode(db: Db, { alone, onError }: Options): Promise<Node> {
+export async function joinAsNode(db: Db, { alone, codeVersion, onError }: Options): Promise<Node> {
   if (alone) await db.deleteFrom('nodes').execute()
-  const { id } = await db.insertInto('nodes').defaultValues().returning('id').executeTakeFirstOrThrow()
+  const { id } = await db
+    .insertInto('nodes')
+    .values({ schema_version: codeVersion })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  const leave = () => db.deleteFrom('nodes').where('id', '=', id).execute()
+  await refuseIfOutdated(db, codeVersion).catch(async (error: unknown) => {
+    await leave()
+    throw error
+  })
   const owed = new Set<() => Promise<unknown>>()
   const beat = async () => {
     // An upsert: a machine that slept for days may find its row swept.
-    await sql`insert into nodes (id, seen_at) overriding system value values (${id}, now())
+    await sql`insert into nodes (id, seen_at, schema_version) overriding system value
+      values (${id}, now(), ${codeVersion})
       on conflict (id) do update set seen_at = now()`.execute(db)
     await settle()
   }
@@ -54,9 +67,20 @@ export async function joinAsNode(db: Db, { alone, onError }: Options): Promise<N
     settle,
     async leave() {
       clearInterval(timer)
-      await db.deleteFrom('nodes').where('id', '=', id).execute()
+      await leave()
     },
   }
+}
+
+/** A newer node that migrated before we were here to be seen did not wait for us. */
+async function refuseIfOutdated(db: Db, codeVersion: number): Promise<void> {
+  const { rows } = await sql<{ version: number }>`
+    select version from schema_migrations
+    where version > ${codeVersion} and coalesce(oldest_code, version) > ${codeVersion}
+    limit 1`.execute(db)
+  const [row] = rows
+  if (row)
+    throw new Error(`the database has moved on to schema version ${row.version}; run the newer version`)
 }
 
 /** Whether the node that a column names is still seen. */
