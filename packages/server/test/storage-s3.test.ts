@@ -51,14 +51,14 @@ async function openFaulty(t: { after(undo: () => Promise<void>): void }) {
 
 test('s3: what the store enforces is found out, and leaves nothing', async () => {
   const bucket = store.bucket()
-  assert.deepEqual(await examine(bucket), { bodySha256: true, checksumSha256: false, contentMd5: true })
+  assert.deepEqual(await examine(bucket), store.enforced)
   assert.deepEqual(await objectsOf(bucket), [])
 })
 
 test('s3: wrong keys and a bucket that is not there are told at the start, a store that is away is waited for', async () => {
   const bucket = store.bucket()
   const stranger = { ...bucket, credentials: { ...credentials, secretAccessKey: 'wrong' } }
-  await assert.rejects(examine(stranger), /bucket-\d+: 403 SignatureDoesNotMatch/)
+  await assert.rejects(examine(stranger), /bucket-\S+: 403 SignatureDoesNotMatch/)
   await assert.rejects(examine({ ...bucket, bucket: 'nowhere' }), /nowhere: 40[34]/)
   assert.equal(await examine({ ...bucket, endpoint: 'http://127.0.0.1:1' }), undefined)
 })
@@ -157,7 +157,7 @@ test('s3: without keys those of the machine are used', async (t) => {
   })
   const client = await openClient({ ...store.bucket(), credentials: undefined })
   const { headers } = await client.signed({ method: 'GET', bodySha256: nothing })
-  assert.match(headers.authorization ?? '', /Credential=test-key\//)
+  assert.ok(headers.authorization?.includes(`Credential=${credentials.accessKeyId}/`))
   assert.equal(headers['x-amz-security-token'], 't')
 })
 

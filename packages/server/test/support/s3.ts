@@ -1,23 +1,77 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
 import type { S3Settings } from '../../src/storage/s3/client.ts'
 import { openClient } from '../../src/storage/s3/client.ts'
+import type { Enforced } from '../../src/storage/s3/examine.ts'
+import { openS3 } from '../../src/storage/s3/store.ts'
 import { elementsOf, textOf } from '../../src/storage/s3/xml.ts'
 
 // A real S3 server on this machine: Cloudflare's R2 as it runs for developers. It checks signatures, ranges and
-// Content-MD5; it keeps objects in a directory, so that it can be stopped and started again.
+// Content-MD5; it keeps objects in a directory, so that it can be stopped and started again. Where the environment names
+// another store, as `npm run test:ceph` does, that one is used.
 
-export const credentials = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
+export const credentials = {
+  accessKeyId: process.env.TEST_S3_ACCESS_KEY_ID ?? 'test-key',
+  secretAccessKey: process.env.TEST_S3_SECRET_ACCESS_KEY ?? 'test-secret',
+}
 
 export type TestStore = {
   /** A bucket that nobody else uses. */
   bucket(): S3Settings
+  /** The wrong bytes that it is known to refuse. */
+  enforced: Enforced
   close(): Promise<void>
 }
 
-export async function startStore(buckets = 16): Promise<TestStore> {
+export function startStore(buckets = 16): Promise<TestStore> {
+  const endpoint = process.env.TEST_S3_ENDPOINT
+  return endpoint === undefined ? startMiniflare(buckets) : useStore(endpoint, buckets)
+}
+
+/** A store that others have started: it gets buckets for us, which go with all that is in them. */
+async function useStore(endpoint: string, count: number): Promise<TestStore> {
+  const mark = randomBytes(4).toString('hex')
+  const all = Array.from({ length: count }, (_, index) => ({
+    bucket: `bucket-${mark}-${index + 1}`,
+    endpoint,
+    region: process.env.TEST_S3_REGION ?? 'us-east-1',
+    forcePathStyle: true,
+    credentials,
+  }))
+  for (const settings of all) await askBucket(settings, 'PUT')
+  const unused = [...all]
+  return {
+    bucket() {
+      const settings = unused.pop()
+      if (!settings) throw new Error('the store has too few buckets for this test')
+      return settings
+    },
+    enforced: { bodySha256: true, checksumSha256: true, contentMd5: true },
+    async close() {
+      for (const settings of all) {
+        await emptyBucket(settings)
+        await askBucket(settings, 'DELETE')
+      }
+    },
+  }
+}
+
+async function askBucket(settings: S3Settings, method: 'PUT' | 'DELETE'): Promise<void> {
+  const client = await openClient(settings)
+  await client.send({ method }).finally(() => client.close())
+}
+
+async function emptyBucket(settings: S3Settings): Promise<void> {
+  const storage = await openS3(settings)
+  for (let found = await objectsOf(settings); found.length > 0; found = await objectsOf(settings))
+    await storage.remove(found)
+  storage.close()
+}
+
+async function startMiniflare(buckets: number): Promise<TestStore> {
   const dir = await mkdtemp(join(tmpdir(), 'tapedeck-s3-'))
   const names = Array.from({ length: buckets }, (_, index) => `bucket-${index + 1}`)
   const server = new Miniflare({
@@ -37,6 +91,7 @@ export async function startStore(buckets = 16): Promise<TestStore> {
       if (!bucket) throw new Error('the store was started with too few buckets')
       return { bucket, endpoint, region: 'auto', forcePathStyle: true, credentials }
     },
+    enforced: { bodySha256: true, checksumSha256: false, contentMd5: true },
     async close() {
       await server.dispose()
       await rm(dir, { recursive: true, force: true })
