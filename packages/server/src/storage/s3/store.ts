@@ -11,8 +11,8 @@ import { elementsOf, textOf, withEntities } from './xml.ts'
 // SHA-256 that its client announced, three times: signed as that of the body, as the store's own checksum, and kept with the
 // object. So the store compares too, where it can; we have hashed every byte in any case.
 
-/** What one request for deletion may name. */
-const DELETE_BATCH = 1000
+/** Stores take 1000 in one request, but a slow one is silent over so many for longer than we listen. */
+const DELETE_BATCH = 250
 
 export async function openS3(settings: S3Settings): Promise<Storage> {
   const client = await openClient(settings)
