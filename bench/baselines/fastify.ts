@@ -28,7 +28,7 @@ const connection = await databaseOf(dataDir)
 const serviceDatabase = openDatabase(connection)
 
 const retrieving = await statementOf((db) => retrieve({ db, links }, caller, someId))
-const listing = await statementOf((db) => list({ db, cursorKey: Buffer.alloc(32) }, caller, {}))
+const listing = await statementOf((db) => list({ db, cursorKeys: [Buffer.alloc(32)] }, caller, {}))
 const creating = await statementOf((db) =>
   create({ clock: { now: Date.now }, links }, caller, JSON.parse(body), plainCommit(db)),
 )

@@ -130,6 +130,13 @@ test('URLs that expire in the middle are asked for again', async () => {
   assert.ok(expired)
 })
 
+test('URLs whose signature is not good any more are asked for again', async () => {
+  const error = { type: 'permission', code: 'signature_invalid', message: '', param: '', request_id: 'req_1' }
+  const answer = httpAnswer(403, { 'Content-Type': 'application/json' }, JSON.stringify({ error }))
+  spoilFromNow([{ answer }], isPart)
+  await upload()
+})
+
 test('clocks that differ by an hour are of no matter', async () => {
   for (const apartMs of [-3600_000, 7200_000, -3600_000]) {
     clock.advance(apartMs)

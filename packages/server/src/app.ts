@@ -5,7 +5,7 @@ import { DEFAULT_ORGANISATION, makeFirstKey } from './access/first-key.ts'
 import type { CreatedKey } from './access/keys.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { openAccounts } from './console/accounts.ts'
+import { openAccounts, SIGN_IN_S } from './console/accounts.ts'
 import { makeFirstLink } from './console/invitations.ts'
 import { openBackingDatabase } from './db/backing.ts'
 import type { Connection, Db } from './db/database.ts'
@@ -24,6 +24,7 @@ import { type Jobs, openJobs } from './jobs/jobs.ts'
 import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
 import { type Metrics, openMetrics } from './operate/metrics.ts'
+import { followSecretChange } from './operate/secret-change.ts'
 import { giveUpSession, processSession } from './processing/process-session.ts'
 import type { ScanLimits } from './processing/scan.ts'
 import { seedSandboxes } from './sandbox/seed.ts'
@@ -36,6 +37,7 @@ import { openStorage, type StorageSettings } from './storage/open.ts'
 import type { Storage } from './storage/storage.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { openEventFeed } from './webhooks/event-feed.ts'
+import { moveSecrets } from './webhooks/move-secrets.ts'
 import type { Announcer } from './webhooks/plan.ts'
 import { openSender } from './webhooks/send.ts'
 import { openTargets, type Resolve, type Targets } from './webhooks/target.ts'
@@ -113,10 +115,15 @@ export async function startApp(
     const backing = await openBackingDatabase(config, log)
     closers.push(backing.close)
     const { db, connection } = backing.database
-    const node = await joinAsNode(db, { alone: backing.embedded, codeVersion: backing.codeVersion, onError })
+    const secrets = deriveSecrets(backing.secrets)
+    const node = await joinAsNode(db, {
+      alone: backing.embedded,
+      codeVersion: backing.codeVersion,
+      secrets: secrets.fingerprints,
+      onError,
+    })
     closers.push(() => node.leave())
 
-    const secrets = deriveSecrets(backing.secret)
     const storageSettings = await prepareStorage(config, log, { alone: backing.embedded })
     const storage = await openStorage(storageSettings)
     closers.push(async () => storage.close())
@@ -130,6 +137,17 @@ export async function startApp(
       'Requests waiting for a connection',
       () => backing.database.pool.waitingCount,
     )
+    const following = followSecretChange({
+      db,
+      metrics,
+      current: secrets.fingerprints[0],
+      previous: secrets.previousFingerprint,
+      longestUseS: Math.max(config.uploadTtlS, SIGN_IN_S),
+      move: () => moveSecrets(db, secrets.webhookSecrets),
+      onUnneeded: () => log.info('nothing needs the previous secret any more; remove it'),
+      onError,
+    })
+    closers.push(() => following.stop())
     const base: Base = {
       config,
       overrides,
@@ -193,7 +211,7 @@ async function startWorking(base: Base): Promise<void> {
     jobs,
     clock,
     sender,
-    webhookKey: secrets.webhookSecrets,
+    webhookKeys: secrets.webhookSecrets,
     retryScale: config.webhookRetryScale,
     onError,
   })
@@ -222,7 +240,7 @@ async function serve(base: Base): Promise<Served> {
   const addresses: Addresses = { baseUrl: '', uploadUrl: '', consoleUrl: '' }
   const links = openUploadLinks({
     uploadUrl: () => addresses.uploadUrl,
-    key: secrets.uploadUrls,
+    key: secrets.uploadUrls[0],
     ttlS: config.uploadTtlS,
     clock,
   })
@@ -234,15 +252,15 @@ async function serve(base: Base): Promise<Served> {
     links,
     targets,
     announcer,
-    cursorKey: secrets.cursors,
-    webhookKey: secrets.webhookSecrets,
+    cursorKeys: secrets.cursors,
+    webhookKeys: secrets.webhookSecrets,
     intake,
   })
   const consoleUrl = () => addresses.consoleUrl
   const accounts = openAccounts({
     db,
     clock,
-    secret: secrets.accounts,
+    secrets: secrets.accounts,
     consoleUrl,
     elsewhere: config.oidc,
     onError,
@@ -261,8 +279,8 @@ async function serve(base: Base): Promise<Served> {
     log,
     rateLimit,
     consoleAccess,
-    urlKey: secrets.uploadUrls,
-    responseKey: secrets.responses,
+    urlKeys: secrets.uploadUrls,
+    responseKeys: secrets.responses,
     corsOrigins: config.corsOrigins,
     operations: table,
   })

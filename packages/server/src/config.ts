@@ -16,6 +16,9 @@ export type Config = {
   databaseUrl: string | undefined
   /** Undefined: kept in the data directory. */
   secret: string | undefined
+  /** While the secret is exchanged: the one to come, or the one that was. */
+  nextSecret: string | undefined
+  previousSecret: string | undefined
   /** Undefined: on the disk, in the data directory. */
   s3: S3Config | undefined
   /** Requests a minute for each key. */
@@ -63,6 +66,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     uploadUrl: read('TAPEDECK_UPLOAD_URL', undefined, httpUrl),
     consoleUrl: read('TAPEDECK_CONSOLE_URL', undefined, httpUrl),
     secret: read('TAPEDECK_SECRET', undefined, secret),
+    nextSecret: read('TAPEDECK_SECRET_NEXT', undefined, secret),
+    previousSecret: read('TAPEDECK_SECRET_PREVIOUS', undefined, secret),
     rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
@@ -96,7 +101,17 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       `DATABASE_URL is required with TAPEDECK_ROLE=${config.role}: the embedded database serves one process`,
     )
   }
+  problems.push(...secretProblems(config))
   return finish(config)
+}
+
+function secretProblems({ secret, nextSecret, previousSecret }: Config): string[] {
+  if (nextSecret && previousSecret)
+    return ['TAPEDECK_SECRET_NEXT and TAPEDECK_SECRET_PREVIOUS are two steps of one change: set one of them']
+  const other = nextSecret ?? previousSecret
+  const name = nextSecret ? 'TAPEDECK_SECRET_NEXT' : 'TAPEDECK_SECRET_PREVIOUS'
+  if (other && !secret) return [`${name} needs TAPEDECK_SECRET`]
+  return other && other === secret ? [`${name} must differ from TAPEDECK_SECRET`] : []
 }
 
 /** All that a command beside the service needs. */

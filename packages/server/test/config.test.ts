@@ -14,6 +14,8 @@ test('an empty environment gives the embedded defaults', () => {
     consoleUrl: undefined,
     databaseUrl: undefined,
     secret: undefined,
+    nextSecret: undefined,
+    previousSecret: undefined,
     s3: undefined,
     rateLimit: 1000,
     uploadTtlS: 86_400,
@@ -76,6 +78,8 @@ test('every wrong value is refused by name, all at once', () => {
     TAPEDECK_CONSOLE_URL: 'https://x/?a=b',
     DATABASE_URL: 'mysql://x',
     TAPEDECK_SECRET: 'short',
+    TAPEDECK_SECRET_NEXT: 'short',
+    TAPEDECK_SECRET_PREVIOUS: 'short',
     TAPEDECK_RATE_LIMIT: '0',
     TAPEDECK_UPLOAD_TTL_S: '1.5',
     TAPEDECK_CORS_ORIGINS: 'https://a.example/path',
@@ -106,6 +110,15 @@ test('every wrong value is refused by name, all at once', () => {
 
 test('a database of one’s own needs a secret of one’s own', () => {
   assert.throws(() => readConfig({ DATABASE_URL: 'postgres://x/y' }), /TAPEDECK_SECRET is required/)
+})
+
+test('a second secret is for one step of an exchange', () => {
+  const [one, two] = ['1'.repeat(32), '2'.repeat(32)]
+  const refuses = (env: NodeJS.ProcessEnv, message: RegExp) => assert.throws(() => readConfig(env), message)
+  const next = { TAPEDECK_SECRET_NEXT: two }
+  refuses(next, /TAPEDECK_SECRET_NEXT needs TAPEDECK_SECRET/)
+  refuses({ ...next, TAPEDECK_SECRET: two }, /TAPEDECK_SECRET_NEXT must differ from TAPEDECK_SECRET/)
+  refuses({ ...next, TAPEDECK_SECRET: one, TAPEDECK_SECRET_PREVIOUS: one }, /two steps of one change/)
 })
 
 test('a refused value that may hold a password is not repeated', () => {

@@ -22,6 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
+const asNode = { alone: false, secrets: ['the same for all'], onError: assert.ifError } as const
 const fourDigits = (version: number) => String(version).padStart(4, '0')
 
 /** A migration of the future: by default one that our code can live with. */
@@ -66,7 +67,7 @@ test('a node that the schema passed by while it started is refused', async (t) =
   t.after(close)
   await addNewer('create table newer ()', { oldestCode: ourVersion + 1 })
   await migrate(connection, { dir })
-  const joining = joinAsNode(db, { alone: false, codeVersion: ourVersion, onError: assert.ifError })
+  const joining = joinAsNode(db, { ...asNode, codeVersion: ourVersion })
   await assert.rejects(joining, /moved on to schema version/)
   assert.deepEqual(await db.selectFrom('nodes').select('id').execute(), [])
 })
@@ -97,7 +98,7 @@ test('a migration that would break a running node waits for its end, or is refus
   await migrate(connection)
   const { db, close } = openDatabase(connection)
   t.after(close)
-  const node = await joinAsNode(db, { alone: false, codeVersion: ourVersion, onError: assert.ifError })
+  const node = await joinAsNode(db, { ...asNode, codeVersion: ourVersion })
   await addNewer('alter table sessions drop column processing_stage', { oldestCode: ourVersion + 1 })
   await assert.rejects(migrate(connection, { dir, patienceMs: 0 }), /_newer\.sql would break node \d+,/)
   const migrating = migrate(connection, { dir })

@@ -54,6 +54,9 @@ export async function sendParts(
   return etags
 }
 
+/** Too old, or signed with a secret that the service has changed since. */
+const STALE_URL = new Set(['upload_url_expired', 'signature_invalid'])
+
 async function sendPart(sending: Sending, number: number, links: Links): Promise<string> {
   const { progress, patience, checkpoint } = sending
   const { bytes, part_size } = checkpoint
@@ -69,8 +72,7 @@ async function sendPart(sending: Sending, number: number, links: Links): Promise
       progress.lost(number)
       const { code } = error instanceof TapedeckError ? error : { code: '' }
       if (code === 'upload_closed') throw new UploadClosed()
-      if (code === 'upload_url_expired' && failures < 10)
-        await patience.untilDone(() => links.renew(link.version))
+      if (STALE_URL.has(code) && failures < 10) await patience.untilDone(() => links.renew(link.version))
       // Changed on its way, or read differently from what was hashed: the source tells.
       else if (code === 'part_checksum_mismatch' && failures < 10)
         await checkPart(sending.platform, sending.source, part, checkpoint.parts[number - 1] ?? '')

@@ -3,6 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import type { Keys } from '../secrets.ts'
+import { resignCookies } from './resign-cookies.ts'
 
 // Accounts, passwords and sign-ins are kept by better-auth, in the schema `auth` of the same database. Nothing else
 // imports it: it is asked here as a server would be, and its answers become ours. Which organisation an account
@@ -40,18 +42,21 @@ export type Elsewhere = { issuer: string; clientId: string; clientSecret: string
 type Options = {
   db: Db
   clock: Clock
-  secret: Buffer
+  secrets: Keys
   consoleUrl: () => string
   elsewhere: Elsewhere | undefined
   onError: (error: unknown) => void
 }
 
 const PATH = '/console/api/auth'
-const SIGN_IN_S = 7 * 86_400
+/** How long a sign-in lasts that is not used. */
+export const SIGN_IN_S = 7 * 86_400
 const RENEW_AFTER_S = 86_400
 const ADDRESS_HEADER = 'x-client-address'
 
 export function openAccounts(options: Options): Accounts {
+  const [current, ...others] = options.secrets
+  const cookieKeys: Keys<string> = [textOf(current), ...others.map(textOf)]
   let library: ReturnType<typeof load> | undefined
   const open = () => {
     library ??= load(options).catch((error: unknown) => {
@@ -70,7 +75,7 @@ export function openAccounts(options: Options): Accounts {
         // The origin of the page was checked before; see http/console-guard.
         headers: {
           origin,
-          cookie: client.cookie,
+          cookie: resignCookies(client.cookie, cookieKeys),
           'user-agent': client.userAgent,
           [ADDRESS_HEADER]: client.address,
           ...(body && { 'content-type': 'application/json' }),
@@ -149,13 +154,15 @@ export function openAccounts(options: Options): Accounts {
   }
 }
 
-async function load({ db, clock, secret, consoleUrl, elsewhere, onError }: Options) {
+const textOf = (key: Buffer) => key.toString('base64url')
+
+async function load({ db, clock, secrets, consoleUrl, elsewhere, onError }: Options) {
   const { betterAuth } = await import('better-auth')
   const { genericOAuth } = await import('better-auth/plugins/generic-oauth')
   return betterAuth({
     baseURL: new URL(consoleUrl()).origin,
     basePath: PATH,
-    secret: secret.toString('base64url'),
+    secret: textOf(secrets[0]),
     database: { db: db.withSchema('auth'), type: 'postgres' },
     telemetry: { enabled: false },
     emailAndPassword: {

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type Database, openDatabase } from './database.ts'
 import { type EmbeddedPostgres, startEmbedded } from './embedded/start.ts'
 import { migrate } from './migrate.ts'
-import { secretOf } from './secret-file.ts'
+import { previousSecretOf, secretOf } from './secret-file.ts'
 
 // The database behind the service: the operator's PostgreSQL, or one that we run in the data directory and
 // start again should it ever end by itself.
@@ -11,7 +11,7 @@ export type Backing = {
   database: Database
   /** Ours alone: nobody else can be using it. */
   embedded: boolean
-  secret: string
+  secrets: { current: string; next: string | undefined; previous: string | undefined }
   /** The schema that the code was written for. */
   codeVersion: number
   close(): Promise<void>
@@ -23,6 +23,8 @@ type Settings = {
   databaseUrl: string | undefined
   /** Undefined: kept in the data directory. */
   secret: string | undefined
+  nextSecret: string | undefined
+  previousSecret: string | undefined
 }
 
 const RESTART_DELAY_MS = 200
@@ -33,7 +35,8 @@ export async function openBackingDatabase(config: Settings, log: FastifyBaseLogg
     const connection = { connectionString: config.databaseUrl }
     const { codeVersion } = await migrate(connection)
     const database = openDatabase(connection, { onError })
-    return { database, embedded: false, secret: config.secret, codeVersion, close: database.close }
+    const secrets = given(config.secret, config)
+    return { database, embedded: false, secrets, codeVersion, close: database.close }
   }
   const keeper = await keepRunning(config.dataDir, log)
   try {
@@ -43,12 +46,20 @@ export async function openBackingDatabase(config: Settings, log: FastifyBaseLogg
       await database.close()
       await keeper.stop()
     }
-    const secret = config.secret ?? (await secretOf(config.dataDir))
-    return { database, embedded: true, secret, codeVersion, close }
+    const secrets = config.secret ? given(config.secret, config) : await kept(config.dataDir)
+    return { database, embedded: true, secrets, codeVersion, close }
   } catch (error) {
     await keeper.stop()
     throw error
   }
+}
+
+function given(current: string, { nextSecret, previousSecret }: Settings): Backing['secrets'] {
+  return { current, next: nextSecret, previous: previousSecret }
+}
+
+async function kept(dataDir: string): Promise<Backing['secrets']> {
+  return { current: await secretOf(dataDir), next: undefined, previous: await previousSecretOf(dataDir) }
 }
 
 async function keepRunning(dataDir: string, log: FastifyBaseLogger) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, isUnavailable } from './database.ts'
 
@@ -9,6 +10,8 @@ import { type Db, isUnavailable } from './database.ts'
 const BEAT_MS = 2_000
 /** A node that has not been seen for this long has ended. */
 export const LEASE_S = 10
+const PATIENCE_MS = (LEASE_S + 2) * 1000
+const LOOK_EVERY_MS = 250
 
 export type Node = {
   id: number
@@ -24,26 +27,34 @@ type Options = {
   alone: boolean
   /** The schema that our code was written for. */
   codeVersion: number
+  /** Fingerprints of the secrets that we accept, the one that we sign with first. */
+  secrets: readonly [string, ...string[]]
+  /** How long to wait for nodes that do not go with ours. */
+  patienceMs?: number
   onError: (error: unknown) => void
 }
 
-export async function joinAsNode(db: Db, { alone, codeVersion, onError }: Options): Promise<Node> {
+export async function joinAsNode(db: Db, options: Options): Promise<Node> {
+  const { alone, codeVersion, secrets, patienceMs = PATIENCE_MS, onError } = options
   if (alone) await db.deleteFrom('nodes').execute()
   const { id } = await db
     .insertInto('nodes')
-    .values({ schema_version: codeVersion })
+    .values({ schema_version: codeVersion, secrets: [...secrets] })
     .returning('id')
     .executeTakeFirstOrThrow()
   const leave = () => db.deleteFrom('nodes').where('id', '=', id).execute()
-  await refuseIfOutdated(db, codeVersion).catch(async (error: unknown) => {
+  try {
+    await refuseIfOutdated(db, codeVersion)
+    await untilAllAccept(db, id, secrets, patienceMs)
+  } catch (error) {
     await leave()
     throw error
-  })
+  }
   const owed = new Set<() => Promise<unknown>>()
   const beat = async () => {
     // An upsert: a machine that slept for days may find its row swept.
-    await sql`insert into nodes (id, seen_at, schema_version) overriding system value
-      values (${id}, now(), ${codeVersion})
+    await sql`insert into nodes (id, seen_at, schema_version, secrets) overriding system value
+      values (${id}, now(), ${codeVersion}, ${secrets})
       on conflict (id) do update set seen_at = now()`.execute(db)
     await settle()
   }
@@ -81,6 +92,34 @@ async function refuseIfOutdated(db: Db, codeVersion: number): Promise<void> {
   const [row] = rows
   if (row)
     throw new Error(`the database has moved on to schema version ${row.version}; run the newer version`)
+}
+
+/**
+ * While nodes run side by side each must accept what the others sign; that is what the steps of an exchange of the secret
+ * are for. A node that was killed is seen for a while, so it is waited for.
+ */
+async function untilAllAccept(
+  db: Db,
+  id: number,
+  ours: Options['secrets'],
+  patienceMs: number,
+): Promise<void> {
+  for (const deadline = Date.now() + patienceMs; ; await sleep(LOOK_EVERY_MS)) {
+    const { rows } = await sql<{ id: number; secrets: string[] }>`
+      select id, secrets from nodes
+      where id <> ${id} and secrets is not null and ${isAlive(sql.ref('nodes.id'))}`.execute(db)
+    const unknown = rows.find(({ secrets }) => !ours.some((secret) => secret === secrets[0]))
+    const unknowing = rows.find(({ secrets }) => !secrets.includes(ours[0]))
+    if (!unknown && !unknowing) return
+    if (Date.now() < deadline) continue
+    throw new Error(
+      unknown
+        ? `node ${unknown.id} is running and signs with a secret that this node does not accept; all nodes need ` +
+            'the same TAPEDECK_SECRET, and docs/operating.md says how it is rotated'
+        : `node ${unknowing?.id} is running and would not accept what this node signs; give every node the new ` +
+            'secret as TAPEDECK_SECRET_NEXT first, as docs/operating.md says',
+    )
+  }
 }
 
 /** Whether the node that a column names is still seen. */

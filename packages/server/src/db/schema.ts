@@ -34,7 +34,13 @@ export type Tables = {
     last_used_at: Date | null
     revoked_at: Date | null
   }
-  nodes: { id: Generated<number>; seen_at: Generated<Date>; schema_version: number | null }
+  nodes: {
+    id: Generated<number>
+    seen_at: Generated<Date>
+    schema_version: number | null
+    secrets: string[] | null
+  }
+  signing_secrets: { fingerprint: string; needed_until: Date }
   sites: { organisation_id: string; name: string; created_at: CreatedAt }
   sessions: {
     id: string

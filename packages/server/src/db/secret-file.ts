@@ -3,7 +3,7 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemCode } from '../errors.ts'
 
-/** The secret of an embedded service: made once, mode 0600, and never changed after. */
+/** The secret of an embedded service: made where there is none, mode 0600, and never changed after. */
 export async function secretOf(dataDir: string): Promise<string> {
   const path = join(dataDir, 'secret')
   const known = await read(path)
@@ -26,6 +26,11 @@ export async function secretOf(dataDir: string): Promise<string> {
   await dir.sync()
   await dir.close()
   return readFile(path, 'utf8')
+}
+
+/** The one before, where an operator has moved it away to have a new one made. */
+export function previousSecretOf(dataDir: string): Promise<string | undefined> {
+  return read(join(dataDir, 'secret.previous'))
 }
 
 async function read(path: string): Promise<string | undefined> {

@@ -10,21 +10,22 @@ import { sql } from 'kysely'
 import type { Caller } from '../access/caller.ts'
 import { readNameCursor, toNamePage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
+import type { Keys } from '../secrets.ts'
 
 // Devices and sites are what sessions name: they exist by being recorded. Listed by name.
 
-type Deps = { db: Db; cursorKey: Buffer }
+type Deps = { db: Db; cursorKeys: Keys }
 
 type Row = { name: string; session_count: number; first_created_at: Date; last_created_at: Date }
 
 export async function listSites(
-  { db, cursorKey }: Deps,
+  { db, cursorKeys }: Deps,
   caller: Caller,
   input: ListByName,
 ): Promise<SiteList> {
   const { limit = DEFAULT_PAGE_SIZE, cursor } = input
   const identity = ['sites', caller.organisationId]
-  const after = readNameCursor(cursorKey, identity, cursor)
+  const after = readNameCursor(cursorKeys, identity, cursor)
   const { rows } = await sql<Row>`
     select site.name, count(*) as session_count,
       min(sessions.created_at) as first_created_at, max(sessions.created_at) as last_created_at
@@ -34,7 +35,7 @@ export async function listSites(
     join sessions on sessions.organisation_id = ${caller.organisationId} and sessions.site = site.name
     group by site.name order by site.name`.execute(db)
   return toNamePage(
-    cursorKey,
+    cursorKeys,
     identity,
     rows,
     limit,
@@ -45,13 +46,13 @@ export async function listSites(
 type DeviceRow = Row & { calibration_version: number | null; channels: string[] | null }
 
 export async function listDevices(
-  { db, cursorKey }: Deps,
+  { db, cursorKeys }: Deps,
   caller: Caller,
   input: ListByName,
 ): Promise<DeviceList> {
   const { limit = DEFAULT_PAGE_SIZE, cursor } = input
   const identity = ['devices', caller.organisationId]
-  const after = readNameCursor(cursorKey, identity, cursor)
+  const after = readNameCursor(cursorKeys, identity, cursor)
   // Distinct devices one index step each, however many sessions they have.
   const { rows } = await sql<DeviceRow>`
     with recursive device as (
@@ -71,7 +72,7 @@ export async function listDevices(
     from page join sessions on sessions.organisation_id = ${caller.organisationId} and sessions.device = page.name
     group by page.name order by page.name`.execute(db)
   return toNamePage(
-    cursorKey,
+    cursorKeys,
     identity,
     rows,
     limit,

@@ -3,6 +3,7 @@ import type { Caller } from '../access/caller.ts'
 import { type Commit, plainCommit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import type { Node } from '../db/nodes.ts'
+import type { Keys } from '../secrets.ts'
 import { auditedCommit } from './audited.ts'
 import { type Answer, once, readIdempotencyKey } from './idempotency.ts'
 import type { Operation } from './operation.ts'
@@ -10,7 +11,7 @@ import { bodyParser, queryParser } from './parse.ts'
 import { parseQuery } from './query.ts'
 import { JSON_TYPE } from './respond.ts'
 
-type Deps = { db: Db; node: Node; responseKey: Buffer }
+type Deps = { db: Db; node: Node; responseKeys: Keys }
 
 declare module 'fastify' {
   interface FastifyRequest {

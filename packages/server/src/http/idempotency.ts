@@ -7,7 +7,7 @@ import type { Db } from '../db/database.ts'
 import { isAlive, type Node } from '../db/nodes.ts'
 import { ApiError, invalid } from '../errors.ts'
 import { newNonce } from '../ids.ts'
-import { decrypt, encrypt } from '../secrets.ts'
+import { decrypt, encrypt, type Keys } from '../secrets.ts'
 
 // The key is claimed in the database before the work starts. The answer is stored, encrypted, in the same
 // transaction as the work, so a key whose work exists has its answer, and a process killed in the middle
@@ -24,7 +24,7 @@ export type IdempotentRequest = {
   status: number
 }
 
-type Deps = { db: Db; node: Node; responseKey: Buffer }
+type Deps = { db: Db; node: Node; responseKeys: Keys }
 
 const KEY = new RegExp(
   `^[\\x21-\\x7e](?:[\\x20-\\x7e]{0,${MAX_IDEMPOTENCY_KEY_CHARACTERS - 2}}[\\x21-\\x7e])?$`,
@@ -133,7 +133,7 @@ function storingCommit(
 }
 
 async function store(
-  { responseKey }: Deps,
+  { responseKeys }: Deps,
   db: Db,
   request: IdempotentRequest,
   claimId: string,
@@ -143,7 +143,7 @@ async function store(
   const stored = await db
     .updateTable('idempotency_keys')
     .set({
-      response: encrypt(responseKey, `${status} ${json}`, contextOf(request)),
+      response: encrypt(responseKeys, `${status} ${json}`, contextOf(request)),
       node_id: null,
       claim: null,
     })
@@ -155,8 +155,8 @@ async function store(
   if (stored.numUpdatedRows === 0n) throw inUse()
 }
 
-function read({ responseKey }: Deps, request: IdempotentRequest, sealed: Buffer): Answer {
-  const plain = decrypt(responseKey, sealed, contextOf(request))
+function read({ responseKeys }: Deps, request: IdempotentRequest, sealed: Buffer): Answer {
+  const plain = decrypt(responseKeys, sealed, contextOf(request))
   const space = plain.indexOf(' ')
   return { status: Number(plain.slice(0, space)), json: plain.slice(space + 1), replayed: true }
 }

@@ -12,6 +12,7 @@ import type { Node } from '../db/nodes.ts'
 import { ApiError } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../operate/metrics.ts'
+import type { Keys } from '../secrets.ts'
 import { ClientGone } from '../storage/pump.ts'
 import type { ConsoleAccess } from './console-guard.ts'
 import { allowContinue, answerContinueOurselves } from './continue.ts'
@@ -36,7 +37,7 @@ export type ServerDeps = UploadDeps & {
   load: Load
   metrics: Metrics
   log: FastifyBaseLogger
-  responseKey: Buffer
+  responseKeys: Keys
   corsOrigins: string[]
   operations: Operation[]
 }

@@ -6,6 +6,7 @@ import { ApiError, invalid } from '../errors.ts'
 import { isId } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Metrics } from '../operate/metrics.ts'
+import type { Keys } from '../secrets.ts'
 import { type ExpectedPart, expectPart, recordPart } from '../sessions/parts.ts'
 import type { Intake } from '../storage/intake.ts'
 import { isSigned } from '../storage/signed-url.ts'
@@ -26,7 +27,7 @@ export type UploadDeps = {
   load: Load
   rateLimit: RateLimit
   metrics: Metrics
-  urlKey: KeyObject
+  urlKeys: Keys<KeyObject>
 }
 
 export function registerUpload(app: FastifyInstance, deps: UploadDeps): void {
@@ -71,14 +72,14 @@ async function putPart(
   }
 }
 
-async function checkUrl({ urlKey, clock }: UploadDeps, request: FastifyRequest) {
+async function checkUrl({ urlKeys, clock }: UploadDeps, request: FastifyRequest) {
   const { session = '', number = '' } = request.params as Record<string, string | undefined>
   const query = queryOf(request.raw.url ?? '')
   const [expires = '', signature = ''] = [query.get('expires'), query.get('signature')]
   const address = { sessionId: session, number: Number(number), expiresS: Number(expires) }
   const wellFormed =
     isId('ses', session) && /^[1-9]\d{0,4}$/.test(number) && /^\d{1,12}$/.test(expires) && query.size === 2
-  if (!wellFormed || !isSigned(urlKey, address, signature)) {
+  if (!wellFormed || !isSigned(urlKeys, address, signature)) {
     throw new ApiError(
       'signature_invalid',
       'this upload URL was not signed by the service; use it exactly as it was given',

@@ -5,6 +5,7 @@ import { type Place, readCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { invalid } from '../errors.ts'
+import type { Keys } from '../secrets.ts'
 import { parseTime } from '../time.ts'
 import { segmentColumns, toObject } from './segment.ts'
 
@@ -17,18 +18,18 @@ const MAX_SESSIONS = 1000
 
 /** Segments of the organisation, those of the newest session first. */
 export async function searchSegments(
-  { db, cursorKey }: { db: Db; cursorKey: Buffer },
+  { db, cursorKeys }: { db: Db; cursorKeys: Keys },
   caller: Caller,
   { limit = DEFAULT_PAGE_SIZE, cursor, ...given }: SearchSegments,
 ): Promise<SegmentList> {
   const filters = readFilters(given)
   const identity = ['segments', caller.organisationId, given]
-  const after = cursor === undefined ? undefined : readCursor(cursorKey, identity, cursor)
+  const after = cursor === undefined ? undefined : readCursor(cursorKeys, identity, cursor)
   const found =
     filters.text === undefined ? undefined : await sessionsWith(db, caller.organisationId, filters.text)
   const matching = filtered(db, caller.organisationId, filters, after, found).select(segmentColumns)
   const rows = await newestFirst(db, matching, filters, limit + 1).execute()
-  return toPage(cursorKey, identity, rows, limit, toObject)
+  return toPage(cursorKeys, identity, rows, limit, toObject)
 }
 
 type Filters = ReturnType<typeof readFilters>

@@ -4,24 +4,25 @@ import type { Caller } from '../access/caller.ts'
 import { type Place, readCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
+import type { Keys } from '../secrets.ts'
 import { parseTime } from '../time.ts'
 import { sessionColumns, toObject } from './session.ts'
 
-type Deps = { db: Db; cursorKey: Buffer }
+type Deps = { db: Db; cursorKeys: Keys }
 
 /** One page, newest first by (created_at, id); rows created while a client pages never shift it. */
 export async function list(
-  { db, cursorKey }: Deps,
+  { db, cursorKeys }: Deps,
   caller: Caller,
   input: ListSessions,
 ): Promise<SessionList> {
   const { limit = DEFAULT_PAGE_SIZE, cursor, ...given } = input
   const filters = readFilters(given)
   const identity = ['sessions', caller.organisationId, filters]
-  const after = cursor === undefined ? undefined : readCursor(cursorKey, identity, cursor)
+  const after = cursor === undefined ? undefined : readCursor(cursorKeys, identity, cursor)
   const matching = filtered(db, caller.organisationId, filters, after).select(sessionColumns)
   const rows = await newestFirst(db, matching, filters, limit + 1).execute()
-  return toPage(cursorKey, identity, rows, limit, toObject)
+  return toPage(cursorKeys, identity, rows, limit, toObject)
 }
 
 type Filters = ReturnType<typeof readFilters>

@@ -8,8 +8,11 @@ export function signPart(key: KeyObject, { sessionId, number, expiresS }: PartAd
   return createHmac('sha256', key).update(`${sessionId}/${number}/${expiresS}`).digest('base64url')
 }
 
-export function isSigned(key: KeyObject, address: PartAddress, signature: string): boolean {
-  const expected = Buffer.from(signPart(key, address))
+/** Whether one of the keys has signed it. */
+export function isSigned(keys: readonly KeyObject[], address: PartAddress, signature: string): boolean {
   const given = Buffer.from(signature)
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  return keys.some((key) => {
+    const expected = Buffer.from(signPart(key, address))
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  })
 }

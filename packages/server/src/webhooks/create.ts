@@ -9,14 +9,14 @@ import type { Clock } from '../clock.ts'
 import type { Commit } from '../db/commit.ts'
 import { ApiError, invalid } from '../errors.ts'
 import { newId, newWebhookSecret } from '../ids.ts'
-import { encrypt } from '../secrets.ts'
+import { encrypt, type Keys } from '../secrets.ts'
 import { endpointColumns, toObject } from './endpoint.ts'
 import type { Targets } from './target.ts'
 
-type Deps = { clock: Clock; targets: Targets; webhookKey: Buffer }
+type Deps = { clock: Clock; targets: Targets; webhookKeys: Keys }
 
 export async function createEndpoint(
-  { clock, targets, webhookKey }: Deps,
+  { clock, targets, webhookKeys }: Deps,
   caller: Caller,
   input: CreateWebhookEndpoint,
   commit: Commit,
@@ -48,7 +48,7 @@ export async function createEndpoint(
         url: input.url,
         events: input.events,
         description: input.description ?? null,
-        secret: encrypt(webhookKey, secret, id),
+        secret: encrypt(webhookKeys, secret, id),
       })
       .returning(endpointColumns)
       .executeTakeFirstOrThrow()

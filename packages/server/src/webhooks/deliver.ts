@@ -3,6 +3,7 @@ import type { Connection, Db } from '../db/database.ts'
 import { listen } from '../db/listen.ts'
 import { DELIVERIES_CHANNEL } from '../jobs/delivery-queue.ts'
 import type { Jobs } from '../jobs/jobs.ts'
+import type { Keys } from '../secrets.ts'
 import { attempt, putOff } from './attempt.ts'
 import { openDue } from './due.ts'
 import { openLanes, type Waiting } from './lanes.ts'
@@ -19,7 +20,7 @@ type Deps = {
   jobs: Jobs
   clock: Clock
   sender: Sender
-  webhookKey: Buffer
+  webhookKeys: Keys
   retryScale: number
   onError: (error: unknown) => void
 }
@@ -38,9 +39,9 @@ const MAX_HELD_MS = 10_000
 const STOP_MS = 5_000
 
 export function startDelivering(deps: Deps): { stop(): Promise<void> } {
-  const { db, connection, jobs, webhookKey, retryScale, onError } = deps
+  const { db, connection, jobs, webhookKeys, retryScale, onError } = deps
   const outcomes = openOutcomes(deps, onError)
-  const dueDeliveries = openDue(db, webhookKey)
+  const dueDeliveries = openDue(db, webhookKeys)
   const pace = openPace()
   const underWay = new Set<Promise<void>>()
   let stopping = false

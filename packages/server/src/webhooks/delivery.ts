@@ -11,6 +11,7 @@ import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
 import { isId } from '../ids.ts'
+import type { Keys } from '../secrets.ts'
 import { findEndpoint } from './endpoint.ts'
 
 type AttemptRow = Pick<
@@ -35,7 +36,7 @@ type DeliveryRow = Awaited<ReturnType<ReturnType<typeof selectDeliveries>['execu
 
 /** What was sent to an endpoint, newest first, with every attempt. */
 export async function listDeliveries(
-  { db, cursorKey }: { db: Db; cursorKey: Buffer },
+  { db, cursorKeys }: { db: Db; cursorKeys: Keys },
   caller: Caller,
   endpointId: string,
   { limit = DEFAULT_PAGE_SIZE, cursor, status, event_type: type }: ListWebhookDeliveries,
@@ -46,12 +47,12 @@ export async function listDeliveries(
   if (status !== undefined) query = query.where('status', '=', status)
   if (type !== undefined) query = query.where('event_type', '=', type)
   const rows = await query
-    .where(afterCursor(cursorKey, identity, cursor))
+    .where(afterCursor(cursorKeys, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  return toPage(cursorKey, identity, rows, limit, toObject)
+  return toPage(cursorKeys, identity, rows, limit, toObject)
 }
 
 export async function findDelivery(

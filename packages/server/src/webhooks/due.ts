@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { PulledDelivery } from '../jobs/delivery-queue.ts'
-import { decrypt } from '../secrets.ts'
+import { decrypt, type Keys } from '../secrets.ts'
 import { inBatches } from './batches.ts'
 
 /** All that it takes to try a delivery, as it is right before the attempt. Times are by the database's clock. */
@@ -33,8 +33,8 @@ export type DueLookup = {
 /** What was looked up ahead counts for this long; an endpoint may be changed any time. */
 const FRESH_MS = 500
 
-export function openDue(db: Db, webhookKey: Buffer): DueLookup {
-  const lookUp = openLookUp(db, webhookKey)
+export function openDue(db: Db, webhookKeys: Keys): DueLookup {
+  const lookUp = openLookUp(db, webhookKeys)
   const ahead = new WeakMap<PulledDelivery, { atMs: number; due: Promise<Due | undefined> }>()
   return {
     prepare(next) {
@@ -56,7 +56,7 @@ export function openDue(db: Db, webhookKey: Buffer): DueLookup {
 }
 
 /** Many in one query. */
-function openLookUp(db: Db, webhookKey: Buffer): DueLookup['find'] {
+function openLookUp(db: Db, webhookKeys: Keys): DueLookup['find'] {
   return inBatches<PulledDelivery, Due | undefined>(async (jobs) => {
     const { rows } = await sql<Row>`
       select delivery.id, delivery.status = 'pending' as pending, delivery.attempt_count as attempts, delivery.round_attempts as "roundAttempts",
@@ -71,7 +71,7 @@ function openLookUp(db: Db, webhookKey: Buffer): DueLookup['find'] {
       join events event on event.id = delivery.event_id
       where delivery.id = any(${jobs.map(({ deliveryId }) => deliveryId)})`.execute(db)
     const byId = new Map(rows.map((row) => [row.id, row]))
-    const unseal = openUnseal(webhookKey)
+    const unseal = openUnseal(webhookKeys)
     return ({ deliveryId, endpointId, attemptsBefore }) => {
       const row = byId.get(deliveryId)
       if (!row?.pending || row.attempts !== attemptsBefore) return undefined
@@ -81,19 +81,19 @@ function openLookUp(db: Db, webhookKey: Buffer): DueLookup['find'] {
 }
 
 /** Decrypts each secret once. One that was encrypted with another key, or for another endpoint, is none. */
-function openUnseal(webhookKey: Buffer): (endpointId: string, sealed: Buffer) => string[] {
+function openUnseal(webhookKeys: Keys): (endpointId: string, sealed: Buffer) => string[] {
   const known = new Map<string, string[]>()
   return (endpointId, sealed) => {
     const key = `${endpointId} ${sealed.toString('base64')}`
-    const secrets = known.get(key) ?? tryDecrypt(webhookKey, endpointId, sealed)
+    const secrets = known.get(key) ?? tryDecrypt(webhookKeys, endpointId, sealed)
     known.set(key, secrets)
     return secrets
   }
 }
 
-function tryDecrypt(webhookKey: Buffer, endpointId: string, sealed: Buffer): string[] {
+function tryDecrypt(webhookKeys: Keys, endpointId: string, sealed: Buffer): string[] {
   try {
-    return [decrypt(webhookKey, sealed, endpointId)]
+    return [decrypt(webhookKeys, sealed, endpointId)]
   } catch {
     return []
   }

@@ -8,6 +8,7 @@ import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
 import { isId, newId } from '../ids.ts'
+import type { Keys } from '../secrets.ts'
 
 type EventRow = Selectable<Tables['events']>
 
@@ -45,7 +46,7 @@ export async function retrieveEvent({ db }: { db: Db }, caller: Caller, id: stri
 }
 
 export async function listEvents(
-  { db, cursorKey }: { db: Db; cursorKey: Buffer },
+  { db, cursorKeys }: { db: Db; cursorKeys: Keys },
   caller: Caller,
   { limit = DEFAULT_PAGE_SIZE, cursor, type }: ListEvents,
 ): Promise<EventList> {
@@ -53,12 +54,12 @@ export async function listEvents(
   let query = db.selectFrom('events').select(columns).where('organisation_id', '=', caller.organisationId)
   if (type !== undefined) query = query.where('type', '=', type)
   const rows = await query
-    .where(afterCursor(cursorKey, identity, cursor))
+    .where(afterCursor(cursorKeys, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  return toPage(cursorKey, identity, rows, limit, toObject)
+  return toPage(cursorKeys, identity, rows, limit, toObject)
 }
 
 /** What receivers got is what the API shows. */

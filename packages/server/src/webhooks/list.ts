@@ -7,10 +7,11 @@ import {
 import type { Caller } from '../access/caller.ts'
 import { afterCursor, toPage } from '../cursor.ts'
 import type { Db } from '../db/database.ts'
+import type { Keys } from '../secrets.ts'
 import { endpointColumns, findEndpoint, toObject } from './endpoint.ts'
 
 export async function listEndpoints(
-  { db, cursorKey }: { db: Db; cursorKey: Buffer },
+  { db, cursorKeys }: { db: Db; cursorKeys: Keys },
   caller: Caller,
   { limit = DEFAULT_PAGE_SIZE, cursor }: ListWebhookEndpoints,
 ): Promise<WebhookEndpointList> {
@@ -20,12 +21,12 @@ export async function listEndpoints(
     .select(endpointColumns)
     .where('organisation_id', '=', caller.organisationId)
   const rows = await query
-    .where(afterCursor(cursorKey, identity, cursor))
+    .where(afterCursor(cursorKeys, identity, cursor))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute()
-  return toPage(cursorKey, identity, rows, limit, toObject)
+  return toPage(cursorKeys, identity, rows, limit, toObject)
 }
 
 export async function retrieveEndpoint(

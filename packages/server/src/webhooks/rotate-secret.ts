@@ -4,14 +4,14 @@ import type { Caller } from '../access/caller.ts'
 import type { Commit } from '../db/commit.ts'
 import type { Db } from '../db/database.ts'
 import { newWebhookSecret } from '../ids.ts'
-import { encrypt } from '../secrets.ts'
+import { encrypt, type Keys } from '../secrets.ts'
 import { endpointColumns, endpointNotFound, findEndpoint, toObject } from './endpoint.ts'
 
-type Deps = { db: Db; webhookKey: Buffer }
+type Deps = { db: Db; webhookKeys: Keys }
 
 /** A new secret; the old one signs too for a day, so that receivers can change over without a gap. */
 export async function rotateSecret(
-  { db, webhookKey }: Deps,
+  { db, webhookKeys }: Deps,
   caller: Caller,
   id: string,
   commit: Commit,
@@ -22,7 +22,7 @@ export async function rotateSecret(
     const row = await connection
       .updateTable('webhook_endpoints')
       .set({
-        secret: encrypt(webhookKey, secret, id),
+        secret: encrypt(webhookKeys, secret, id),
         previous_secret: sql<Buffer>`secret`,
         previous_secret_until: sql<Date>`now() + ${SECRET_OVERLAP_HOURS} * interval '1 hour'`,
       })

@@ -65,7 +65,7 @@ export const PASSWORD = 'correct horse battery'
 export const tokenOf = (link: string): string => link.split('#')[1] ?? ''
 
 /** Uses the link of an invitation with a new account, and is then signed in to its organisation. */
-export async function join(service: Service, link: string, email: string): Promise<Browser> {
+export async function join(service: Pick<Service, 'url'>, link: string, email: string): Promise<Browser> {
   const browser = openBrowser(service.url)
   const body = { token: tokenOf(link), name: email.split('@')[0], email, password: PASSWORD }
   const joined = await browser.call<Joined & ErrorBody>('POST', '/console/api/join', body)
@@ -82,8 +82,10 @@ export async function enter(browser: Browser): Promise<Me> {
   return body
 }
 
-export const joinAsOwner = (service: Service, email = 'ada@example.com'): Promise<Browser> =>
-  join(service, service.firstLink, email)
+export const joinAsOwner = (
+  service: Pick<Service, 'url' | 'firstLink'>,
+  email = 'ada@example.com',
+): Promise<Browser> => join(service, service.firstLink, email)
 
 /** Another account with this role, invited by the owner. */
 export async function joinAs(service: Service, owner: Browser, role: Role, email = `${role}@example.com`) {
