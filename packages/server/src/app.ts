@@ -99,6 +99,7 @@ const SWEEP_EVERY_MS = 10 * 60_000
 /** Where other processes may be writing too, only what nobody can be writing any more is removed. */
 const ABANDONED_AFTER_MS = 24 * 3600_000
 const DRAIN_MS = 10_000
+const CLOSE_IDLE_EVERY_MS = 50
 
 export async function startApp(
   config: Config,
@@ -344,7 +345,10 @@ function publicAddresses(config: Config, listening: string): Addresses {
 /** New requests are refused, those under way get some time, then connections are cut. */
 async function drain(server: FastifyInstance, load: { drain(): void }): Promise<void> {
   load.drain()
-  const timer = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
+  // A connection whose answer ends while we wait would be kept for the client's next request.
+  const closingIdle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
+  const cutting = setTimeout(() => server.server.closeAllConnections(), DRAIN_MS)
   await server.close()
-  clearTimeout(timer)
+  clearInterval(closingIdle)
+  clearTimeout(cutting)
 }
