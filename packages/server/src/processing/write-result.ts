@@ -111,8 +111,10 @@ async function insertSegments(
 ): Promise<void> {
   const kindOf = new Map(analysis.channels.map(({ name, kind }) => [name, kind]))
   const severityOf = new Map(analysis.issues.map(({ code, severity }) => [code, severity]))
+  // Lists give the highest id first: so those of one session come in the order of time.
+  const ids = analysis.segments.map(() => newId('seg', clock.now())).sort()
   const toRow = (segment: AnalysedSegment) => ({
-    id: newId('seg', clock.now()),
+    id: ids.pop() ?? newId('seg', clock.now()),
     organisation_id: session.organisation_id,
     session_id: session.id,
     position: segment.index,
