@@ -29,6 +29,8 @@ export async function openVisitor(browser: Browser, theme: 'light' | 'dark' = 'l
     if (dialog.type() !== 'beforeunload') complaints.push(`a dialog: ${dialog.message()}`)
     void dialog.accept()
   })
+  // Choosers are caught from the beginning: to begin with the click would be too late now and then.
+  page.on('filechooser', () => {})
   return { page, context, complaints }
 }
 
