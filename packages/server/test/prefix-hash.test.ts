@@ -11,13 +11,17 @@ function makeFile(count: number) {
   const bytes = Array.from({ length: count }, (_, index) => Buffer.alloc(1000 + index, index + 1))
   const objects = new Map(bytes.map((part, index) => [`object ${index + 1}`, part]))
   const reads: string[] = []
-  const prefixes = openPrefixHashes({
-    async read(object, offset, length) {
+  const storage = {
+    async read(object: string, offset: number, length: number) {
       reads.push(object)
       const found = objects.get(object)
       if (!found) throw new Error(`${object} is gone`)
       return new Uint8Array(found.subarray(offset, offset + length))
     },
+  }
+  let wanted: number | undefined = 1
+  const prefixes = openPrefixHashes(storage, (_, number) => {
+    wanted = number
   })
   const parts: HashedPart[] = bytes.map((part, index) => ({
     number: index + 1,
@@ -44,7 +48,15 @@ function makeFile(count: number) {
       object: `object ${number} again`,
     }
   }
-  return { prefixes, parts, reads, add, replace, whole: () => sha256(Buffer.concat(bytes)) }
+  return {
+    prefixes,
+    parts,
+    reads,
+    add,
+    replace,
+    wanted: () => wanted,
+    whole: () => sha256(Buffer.concat(bytes)),
+  }
 }
 
 test('parts sent in order are hashed as they stream and never read again', async () => {
@@ -120,4 +132,25 @@ test('a part that cannot be read is the fault of the digest, not of the arrival'
 test('a file of one part is not hashed twice', () => {
   const file = makeFile(1)
   assert.equal(file.add(1, true), false)
+})
+
+test('it says which part it would hash as it streams: the next, and none while it is busy', async () => {
+  const file = makeFile(5)
+  file.add(1, true)
+  assert.equal(file.wanted(), 2)
+  file.add(3, true)
+  assert.equal(file.wanted(), 2)
+  file.add(2, false)
+  // Parts 2 and 3 are being read.
+  await file.prefixes.digest(SESSION, file.parts.slice(0, 3))
+  assert.equal(file.wanted(), 4)
+  const tee = file.prefixes.tee(SESSION, 5, 4)
+  assert.ok(tee)
+  assert.equal(file.prefixes.tee(SESSION, 5, 5), undefined)
+  assert.equal(file.wanted(), undefined, 'one at a time')
+  file.prefixes.abandon(SESSION, tee)
+  assert.equal(file.wanted(), 4)
+  file.prefixes.forget(SESSION)
+  file.add(4, true)
+  assert.equal(file.wanted(), 1, 'nothing is known any more')
 })

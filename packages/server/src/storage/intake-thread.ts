@@ -1,17 +1,18 @@
 import { createHash, type Hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Fault, FromThread, IncomingPart, ToThread } from './intake-messages.ts'
+import { toFault } from './fault.ts'
+import type { FromThread, IncomingPart, ToThread } from './intake-messages.ts'
 import { openStorage, type StorageSettings } from './open.ts'
-import { openPrefixHashes, type Tee } from './prefix-hash.ts'
+import { openPrefixes, type Teeing } from './prefixes.ts'
 import { release } from './release.ts'
-import { type PartWriter, StorageUnavailable } from './storage.ts'
+import type { PartWriter } from './storage.ts'
 
 // Hashes and writes the bytes of parts, so that the thread that answers requests does neither.
 
 type Upload = {
   part: IncomingPart
   hash: Hash
-  tee: Tee | undefined
+  tee: Teeing | undefined
   writer: PartWriter | undefined
   object: string | undefined
   /** The steps of one upload, one after the other. */
@@ -24,7 +25,7 @@ if (!port) throw new Error('intake-thread.ts runs as a worker thread')
 
 const settings: StorageSettings = workerData.storage
 const storage = await openStorage(settings)
-const prefixes = openPrefixHashes(storage)
+const prefixes = openPrefixes(settings)
 const uploads = new Map<number, Upload>()
 
 port.on('message', (message: ToThread) => {
@@ -72,12 +73,14 @@ function take(id: number, chunks: Uint8Array<ArrayBuffer>[]): void {
   for (const chunk of chunks) {
     bytes += chunk.byteLength
     upload.hash.update(chunk)
-    upload.tee?.hash.update(chunk)
   }
+  const taken = () => post({ type: 'taken', upload: id, bytes })
   step(id, async () => {
     await upload.writer?.write(chunks)
+    // The next are written while these are hashed once more.
+    if (upload.tee) return void upload.tee.bytes(chunks).then(taken)
     for (const chunk of chunks) release(chunk)
-    post({ type: 'taken', upload: id, bytes })
+    taken()
   })
 }
 
@@ -95,14 +98,14 @@ async function settle(id: number, { part, object, tee }: Upload, recorded: boole
   uploads.delete(id)
   if (object === undefined) return
   if (recorded) return prefixes.add(part.sessionId, part.partCount, { ...part, object }, tee)
-  if (tee) prefixes.abandon(part.sessionId, tee)
+  tee?.abandon()
   await storage.remove([object])
 }
 
 async function giveUp(id: number, upload: Upload): Promise<void> {
   upload.over = true
   uploads.delete(id)
-  if (upload.tee) prefixes.abandon(upload.part.sessionId, upload.tee)
+  upload.tee?.abandon()
   await upload.writer?.discard()
 }
 
@@ -120,17 +123,10 @@ function step(id: number, act: (upload: Upload) => Promise<void>): void {
 }
 
 async function digest({ question, sessionId, parts }: Extract<ToThread, { type: 'digest' }>): Promise<void> {
-  try {
-    const sha256 = await prefixes.digest(sessionId, parts)
-    post({ type: 'digested', question, sha256: sha256.toString('hex') })
-  } catch (error) {
-    post({ type: 'undigested', question, fault: toFault(error) })
-  }
-}
-
-function toFault(error: unknown): Fault {
-  const message = error instanceof Error ? error.message : String(error)
-  return { kind: error instanceof StorageUnavailable ? 'unavailable' : 'unexpected', message }
+  const found = await prefixes.digest(sessionId, parts)
+  post(
+    'sha256' in found ? { type: 'digested', question, ...found } : { type: 'undigested', question, ...found },
+  )
 }
 
 function post(message: FromThread): void {

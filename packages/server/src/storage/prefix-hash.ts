@@ -34,8 +34,18 @@ type Prefix = {
 const MAX_SESSIONS = 256
 const READ_BYTES = 2 ** 20
 
-export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
+export function openPrefixHashes(
+  storage: Pick<Storage, 'read'>,
+  /** Told whenever another part could be hashed as it streams; none while one is, or while early parts are read. */
+  onWant: (sessionId: string, number: number | undefined) => void,
+): PrefixHashes {
   const prefixes = new Map<string, Prefix>()
+
+  function tellWant(sessionId: string): void {
+    const prefix = prefixes.get(sessionId)
+    const isBusy = prefix?.teeing || prefix?.catchingUp
+    onWant(sessionId, isBusy ? undefined : (prefix?.hashed.length ?? 0) + 1)
+  }
 
   function prefixOf(sessionId: string): Prefix {
     const known = prefixes.get(sessionId)
@@ -72,14 +82,18 @@ export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
       // A file of one part is its part: there is nothing to hash twice.
       if (partCount === 1) return undefined
       const prefix = prefixOf(sessionId)
-      if (prefix.hashed.length + 1 !== number || prefix.teeing || prefix.catchingUp) return undefined
-      prefix.teeing = { number, hash: prefix.hash.copy() }
-      return prefix.teeing
+      if (prefix.hashed.length + 1 === number && !prefix.teeing && !prefix.catchingUp) {
+        prefix.teeing = { number, hash: prefix.hash.copy() }
+        return prefix.teeing
+      }
+      tellWant(sessionId)
+      return undefined
     },
 
     abandon(sessionId, tee) {
       const prefix = prefixes.get(sessionId)
       if (prefix?.teeing === tee) prefix.teeing = undefined
+      tellWant(sessionId)
     },
 
     add(sessionId, partCount, part, tee) {
@@ -91,7 +105,7 @@ export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
       if (part.number <= prefix.hashed.length) {
         // Sent again with other bytes: what is hashed no longer holds.
         if (prefix.hashed[part.number - 1] !== part.sha256) prefixes.delete(sessionId)
-        return
+        return tellWant(sessionId)
       }
       if (inTee && isNext && !prefix.catchingUp) {
         prefix.waiting.delete(part.number)
@@ -99,12 +113,14 @@ export function openPrefixHashes(storage: Pick<Storage, 'read'>): PrefixHashes {
       } else {
         prefix.waiting.set(part.number, part)
       }
-      if (prefix.catchingUp || !prefix.waiting.has(prefix.hashed.length + 1)) return
+      if (prefix.catchingUp) return
+      if (!prefix.waiting.has(prefix.hashed.length + 1)) return tellWant(sessionId)
       prefix.catchingUp = catchUp(prefix)
         // A part that cannot be read now will be read, and its fault told, by `digest`.
         .catch(() => void prefixes.delete(sessionId))
         .finally(() => {
           prefix.catchingUp = undefined
+          tellWant(sessionId)
         })
     },
 
