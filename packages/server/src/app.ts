@@ -283,6 +283,7 @@ async function serve(base: Base): Promise<Served> {
     urlKeys: secrets.uploadUrls,
     responseKeys: secrets.responses,
     corsOrigins: config.corsOrigins,
+    trustedProxies: config.trustedProxies,
     operations: table,
   })
   registerHealth(server, { db, storage, metrics })

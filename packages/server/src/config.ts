@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
 // The only file that reads the environment. Wrong values are refused by name, all of them at once.
@@ -25,6 +26,8 @@ export type Config = {
   rateLimit: number
   uploadTtlS: number
   corsOrigins: string[]
+  /** Whose word on where a request comes from is taken: addresses, or networks such as 10.0.0.0/8. */
+  trustedProxies: string[]
   /** Length of the windows that a recording is cut into where nothing better is found. */
   segmentS: number
   /** What reading one recording may take. */
@@ -71,6 +74,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
+    trustedProxies: read('TAPEDECK_TRUSTED_PROXIES', [], networks),
     segmentS: read('TAPEDECK_SEGMENT_S', 30, integer(1, 86_400)),
     processingMemoryMb: read('TAPEDECK_PROCESSING_MEMORY_MB', 1024, integer(256, 1_000_000)),
     processingTimeS: read('TAPEDECK_PROCESSING_TIME_S', 1800, integer(1, 86_400)),
@@ -243,6 +247,18 @@ function origins(text: string): string[] {
       )
     }
     return origin
+  })
+}
+
+function networks(text: string): string[] {
+  return text.split(',').map((item) => {
+    const network = item.trim()
+    const [address = '', bits, ...more] = network.split('/')
+    const most = isIP(address) === 6 ? 128 : 32
+    const isNetwork = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most)
+    if (isIP(address) === 0 || !isNetwork || more.length > 0)
+      throw new Error(`must be addresses or networks such as 10.0.0.0/8, separated by commas, not ${network}`)
+    return network
   })
 }
 

@@ -39,6 +39,7 @@ export type ServerDeps = UploadDeps & {
   log: FastifyBaseLogger
   responseKeys: Keys
   corsOrigins: string[]
+  trustedProxies: string[]
   operations: Operation[]
 }
 
@@ -54,6 +55,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     requestIdHeader: false,
+    trustProxy: deps.trustedProxies,
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // A part takes as long as its client needs; silence is what ends it.
