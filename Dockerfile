@@ -8,7 +8,7 @@ COPY . .
 # The console, with what only its build needs.
 FROM sources AS console
 RUN npm install --ignore-scripts --no-save --omit=dev --loglevel=error
-RUN node -e "import('./scripts/ensure-console.mjs').then(({ ensureConsole }) => ensureConsole('.', process.execPath))"
+RUN node -e "import('./scripts/ensure-console.mjs').then(({ ensureConsole }) => ensureConsole('/app', process.execPath))"
 
 # What runs: the packages of server and command, and the Node that the lockfile pins.
 FROM sources AS service

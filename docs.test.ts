@@ -66,6 +66,7 @@ test('links between documents lead somewhere', () => {
     'docs/cli.md',
     'docs/sdk.md',
     'docs/operating.md',
+    'docs/scale.md',
   ]) {
     for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/\]\(([^)#]+)\)/g)) {
       if (!target.includes('://'))

@@ -15,6 +15,8 @@ export type Config = {
   consoleUrl: string | undefined
   /** Undefined: the embedded PostgreSQL in the data directory. */
   databaseUrl: string | undefined
+  /** Of the pool for requests and jobs. Undefined: as many as the pool has by itself. */
+  databaseConnections: number | undefined
   /** Undefined: kept in the data directory. */
   secret: string | undefined
   /** While the secret is exchanged: the one to come, or the one that was. */
@@ -62,6 +64,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const { read, problems, finish } = reader(env)
   const config: Config = {
     ...databaseConfig(read),
+    databaseConnections: read('TAPEDECK_DATABASE_CONNECTIONS', undefined, integer(2, 80)),
     role: read('TAPEDECK_ROLE', 'all', oneOf('all', 'api', 'worker')),
     host: read('TAPEDECK_HOST', '127.0.0.1', hostName),
     port: read('TAPEDECK_PORT', 8420, integer(0, 65_535)),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { type Database, openDatabase } from '../src/db/database.ts'
-import { createDatabase } from './support/service.ts'
+import { call } from './support/client.ts'
+import { createDatabase, startService } from './support/service.ts'
 
 let database: Database
 beforeEach(async () => {
@@ -38,4 +39,14 @@ test('more statements than are prepared are answered too', async () => {
     const { rows } = await database.pool.query(`select $1::int + ${index} as sum`, [index])
     assert.equal(rows[0].sum, index * 2)
   }
+})
+
+test('a node opens as many connections for its requests as it may, and no more', async (t) => {
+  const service = await startService({ env: { TAPEDECK_DATABASE_CONNECTIONS: '2' } })
+  t.after(() => service.close())
+  const asking = Array.from({ length: 20 }, () => call(service.url, 'GET', '/v1/sessions', service))
+  assert.ok((await Promise.all(asking)).every(({ status }) => status === 200))
+  const { rows } = await service.database.pool.query(`select count(*)::int as open from pg_stat_activity
+    where datname = current_database() and application_name = 'tapedeck' and pid <> pg_backend_pid()`)
+  assert.deepEqual(rows, [{ open: 2 }])
 })

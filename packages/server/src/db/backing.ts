@@ -21,6 +21,7 @@ type Settings = {
   dataDir: string
   /** Undefined: embedded. */
   databaseUrl: string | undefined
+  databaseConnections: number | undefined
   /** Undefined: kept in the data directory. */
   secret: string | undefined
   nextSecret: string | undefined
@@ -30,18 +31,21 @@ type Settings = {
 const RESTART_DELAY_MS = 200
 
 export async function openBackingDatabase(config: Settings, log: FastifyBaseLogger): Promise<Backing> {
-  const onError = (err: Error) => log.warn({ err }, 'a database connection broke')
+  const options = {
+    ...(config.databaseConnections && { maxConnections: config.databaseConnections }),
+    onError: (err: Error) => log.warn({ err }, 'a database connection broke'),
+  }
   if (config.databaseUrl && config.secret) {
     const connection = { connectionString: config.databaseUrl }
     const { codeVersion } = await migrate(connection)
-    const database = openDatabase(connection, { onError })
+    const database = openDatabase(connection, options)
     const secrets = given(config.secret, config)
     return { database, embedded: false, secrets, codeVersion, close: database.close }
   }
   const keeper = await keepRunning(config.dataDir, log)
   try {
     const { codeVersion } = await migrate(keeper.connection, { alone: true })
-    const database = openDatabase(keeper.connection, { onError })
+    const database = openDatabase(keeper.connection, options)
     const close = async () => {
       await database.close()
       await keeper.stop()
