@@ -100,23 +100,31 @@ test('systemd accepts the units', {
   const result = spawnSync('systemd-analyze', ['verify', ...units.map(({ file }) => file)], {
     encoding: 'utf8',
   })
-  // That /usr/bin/node is not here says nothing about the unit.
-  const said = result.stderr.split('\n').filter((line) => line !== '' && !line.includes('is not executable'))
+  // Of our units, not of the machine; that /usr/bin/node is not here says nothing about them.
+  const said = result.stderr.split('\n').filter((line) => /tapedeck(?!.*is not executable)/.test(line))
   assert.deepEqual(said, [])
 })
 
-test('nginx accepts its configuration', {
-  skip: runs('nginx', '-v') ? false : 'nginx is not here',
-}, () => {
+/** What nginx says against a configuration; undefined where it can say nothing, not even about an empty one. */
+function nginxRefusal(configuration: string): string | undefined {
   const dir = mkdtempSync(join(tmpdir(), 'tapedeck-nginx-'))
-  try {
-    const text = readFileSync('deploy/nginx.conf', 'utf8').replaceAll(/api-\d:/g, '127.0.0.1:')
+  const tried = (text: string) => {
     writeFileSync(join(dir, 'nginx.conf'), `pid ${dir}/pid;\n${text}`)
-    const { status, stderr } = spawnSync('nginx', ['-t', '-p', dir, '-c', 'nginx.conf', '-e', `${dir}/log`], {
-      encoding: 'utf8',
-    })
-    assert.equal(status, 0, stderr)
+    return spawnSync('nginx', ['-t', '-p', dir, '-c', 'nginx.conf', '-e', `${dir}/log`], { encoding: 'utf8' })
+  }
+  try {
+    if (tried('events {}\nhttp {}').status !== 0) return undefined
+    const { status, stderr } = tried(configuration)
+    return status === 0 ? '' : stderr
   } finally {
     rmSync(dir, { recursive: true })
   }
+}
+
+test('nginx accepts its configuration', (t) => {
+  // The names of the nodes mean something only inside of the network of compose.yaml.
+  const text = readFileSync('deploy/nginx.conf', 'utf8').replaceAll(/api-\d:/g, '127.0.0.1:')
+  const refusal = nginxRefusal(text)
+  if (refusal === undefined) return t.skip('nginx is not here, or may not run')
+  assert.equal(refusal, '')
 })
