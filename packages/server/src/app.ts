@@ -19,7 +19,7 @@ import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
 import { openApiDocument } from './http/openapi.ts'
 import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
 import { registerReference } from './http/reference.ts'
-import { buildHealthServer, buildServer } from './http/server.ts'
+import { buildHealthServer, buildServer, defaultPatience, type Patience } from './http/server.ts'
 import { type Jobs, openJobs } from './jobs/jobs.ts'
 import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
@@ -66,6 +66,7 @@ export type Overrides = {
   clock?: Clock
   uploadIdleMs?: number
   loadLimits?: Partial<LoadLimits>
+  patience?: Partial<Patience>
   intakeThreads?: number
 }
 
@@ -285,6 +286,7 @@ async function serve(base: Base): Promise<Served> {
     corsOrigins: config.corsOrigins,
     trustedProxies: config.trustedProxies,
     operations: table,
+    patience: { ...defaultPatience, ...overrides.patience },
   })
   registerHealth(server, { db, storage, metrics })
   const feed = openEventFeed({ db, connection, onError })

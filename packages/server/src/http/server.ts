@@ -41,15 +41,26 @@ export type ServerDeps = UploadDeps & {
   corsOrigins: string[]
   trustedProxies: string[]
   operations: Operation[]
+  patience: Patience
 }
 
-const HEAD_TIMEOUT_MS = 20_000
+/** How long a client may take, and how many may be there. */
+export type Patience = { headMs: number; bodyMs: number; connections: number }
+
+export const defaultPatience: Patience = {
+  headMs: 20_000,
+  bodyMs: 60_000,
+  // Idle ones cost little, but the system's files are not endless, and the database and the store need some.
+  connections: 15_000,
+}
+
 const KEEP_ALIVE_MS = 75_000
 const MAX_HEAD_BYTES = 16 * 2 ** 10
-const BODY_TIMEOUT_MS = 60_000
+const DROPS_TOLD_EVERY_MS = 60_000
 
 /** The HTTP server with the API and the upload endpoint; pages and health are added by the composition root. */
 export function buildServer(deps: ServerDeps): FastifyInstance {
+  const { patience } = deps
   const app = Fastify({
     loggerInstance: deps.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -64,7 +75,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 512, querystringParser: () => ({}) },
-    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES, requireHostHeader: false },
+    http: { ...headLimits(patience), requireHostHeader: false },
     clientErrorHandler: (error, socket) => void answerMalformed(error, socket, deps.rateLimit),
     frameworkErrors: async (error, request, reply) => {
       reply.header('Request-Id', request.id)
@@ -72,6 +83,7 @@ export function buildServer(deps: ServerDeps): FastifyInstance {
       respondWithError(error, request, reply)
     },
   })
+  limitConnections(app, patience)
   answerContinueOurselves(app.server, (request, response) => app.routing(request, response))
   acceptOnlyJson(app)
   addRequestHooks(app, deps)
@@ -107,16 +119,37 @@ export function buildHealthServer(log: FastifyBaseLogger): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: newRequestId,
     requestIdHeader: false,
-    requestTimeout: BODY_TIMEOUT_MS,
+    requestTimeout: defaultPatience.bodyMs,
     forceCloseConnections: true,
-    http: { headersTimeout: HEAD_TIMEOUT_MS, maxHeaderSize: MAX_HEAD_BYTES },
+    http: headLimits(defaultPatience),
   })
+  limitConnections(app, defaultPatience)
   app.addHook('onRequest', async (request, reply) => void reply.header('Request-Id', request.id))
   app.setNotFoundHandler(() => {
     throw new ApiError('route_unknown', 'this node works on jobs; the API is served by others')
   })
   app.setErrorHandler(respondWithError)
   return app
+}
+
+/** Node looks only every 30 s for heads that are late, unless it is told to look more often. */
+function headLimits({ headMs }: Patience) {
+  return {
+    headersTimeout: headMs,
+    connectionsCheckingInterval: headMs / 4,
+    maxHeaderSize: MAX_HEAD_BYTES,
+  }
+}
+
+/** What comes beyond them is closed before a byte of it is read. */
+function limitConnections(app: FastifyInstance, { connections }: Patience): void {
+  app.server.maxConnections = connections
+  let toldMs = Number.NEGATIVE_INFINITY
+  app.server.on('drop', () => {
+    if (performance.now() - toldMs < DROPS_TOLD_EVERY_MS) return
+    toldMs = performance.now()
+    app.log.warn({ connections }, 'there are as many connections as are taken; others are closed')
+  })
 }
 
 function acceptOnlyJson(app: FastifyInstance): void {
@@ -137,7 +170,8 @@ function acceptOnlyJson(app: FastifyInstance): void {
   )
 }
 
-function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rateLimit }: ServerDeps): void {
+function addRequestHooks(app: FastifyInstance, deps: ServerDeps): void {
+  const { load, metrics, corsOrigins, rateLimit, patience } = deps
   app.decorateRequest('caller', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('Request-Id', request.id)
@@ -154,7 +188,7 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
   app.addHook('preParsing', async (request, reply) => {
     if (isUpload(request.url)) return
     allowContinue(request.raw, reply.raw)
-    endSilentBody(request.raw)
+    endLateBody(request.raw, patience.bodyMs)
   })
   app.addHook('onSend', async (request, reply) => {
     // Whoever has not spent anything is told what their address has left.
@@ -179,8 +213,9 @@ function addRequestHooks(app: FastifyInstance, { load, metrics, corsOrigins, rat
   })
 }
 
-function endSilentBody(request: IncomingMessage): void {
-  const timer = setTimeout(() => request.destroy(), BODY_TIMEOUT_MS)
+/** However it is sent: these bodies are small. */
+function endLateBody(request: IncomingMessage, withinMs: number): void {
+  const timer = setTimeout(() => request.destroy(), withinMs)
   request.once('end', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
 }
 

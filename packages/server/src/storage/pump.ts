@@ -7,6 +7,11 @@ export class ClientGone extends Error {}
 /** What is on its way to the thread for one upload before its client has to wait. */
 const MAX_IN_FLIGHT_BYTES = 2 * 2 ** 20
 const BATCH_BYTES = 256 * 2 ** 10
+/**
+ * What has to arrive within the time that silence is allowed to last: far below any link that works, and far above what
+ * somebody sends who only wants to hold a place.
+ */
+export const LEAST_BYTES = 4 * 2 ** 10
 /** A slow client's bytes go on at this age: a store cuts connections that are silent for long. */
 const BATCH_MS = 1_000
 
@@ -23,12 +28,20 @@ export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: n
   let flushedMs = performance.now()
   let inFlight = 0
   let received = 0
-  const idle = setTimeout(() => {
+  let receivedInTime = 0
+  let idle = setTimeout(endIdle, idleTimeoutMs)
+
+  function waitOn(): void {
+    clearTimeout(idle)
+    idle = setTimeout(endIdle, idleTimeoutMs)
+  }
+
+  function endIdle(): void {
     // While we make the client wait, its silence is not its fault.
-    if (body.isPaused()) return void idle.refresh()
-    fail(new ClientGone(`nothing was received for ${idleTimeoutMs} ms`))
+    if (body.isPaused()) return waitOn()
+    fail(new ClientGone(`less than ${LEAST_BYTES} bytes were received within ${idleTimeoutMs} ms`))
     body.destroy()
-  }, idleTimeoutMs)
+  }
 
   function flush(): void {
     if (batchBytes === 0) return
@@ -45,8 +58,11 @@ export function openPump(body: Readable, expectedBytes: number, idleTimeoutMs: n
   }
 
   function onData(chunk: Uint8Array): void {
-    idle.refresh()
     received += chunk.byteLength
+    if (received - receivedInTime >= LEAST_BYTES) {
+      receivedInTime = received
+      waitOn()
+    }
     if (received > expectedBytes) return fail(sizeMismatch(expectedBytes, `more than ${expectedBytes}`))
     batch.push(chunk)
     batchBytes += chunk.byteLength
