@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
-import { tmpdir } from 'node:os'
+import { constants, setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
 import type { Recording } from '../storage/recording.ts'
@@ -43,11 +43,21 @@ export async function scan(
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: childEnv(),
   })
+  yieldToOthers(child)
   try {
     return await outcome(child, { ...request, type: 'scan', tempDir }, options)
   } finally {
     child.kill('SIGKILL')
     await rm(tempDir, { recursive: true, force: true })
+  }
+}
+
+/** Whoever asks or uploads on the same machine waits for an answer; nobody waits for a scan in the same way. */
+function yieldToOthers({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It has ended already, or the system does not let us.
   }
 }
 
