@@ -5,7 +5,7 @@ import { existsSync, globSync } from 'node:fs'
 const given = process.argv.slice(2)
 const named = given.filter((argument) => !argument.startsWith('--'))
 const flags = given.filter((argument) => argument.startsWith('--'))
-const all = globSync(['*.test.ts', 'packages/*/{src,test}/**/*.test.ts']).sort()
+const all = globSync(['*.test.ts', 'soak/*.test.ts', 'packages/*/{src,test}/**/*.test.ts']).sort()
 const files = named.length > 0 ? named : all
 const missing = files.filter((file) => !existsSync(file))
 if (missing.length > 0) {

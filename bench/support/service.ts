@@ -8,10 +8,16 @@ import { type Running, startProcess } from './process.ts'
 import type { Stage } from './stage.ts'
 
 /** The real service in a process of its own, with its embedded PostgreSQL and a fresh data directory. */
-export type Service = Running & { url: string; key: string; dataDir: string }
+export type Service = Running & {
+  url: string
+  key: string
+  dataDir: string
+  /** Of another PostgreSQL than the embedded one. */
+  databaseUrl?: string
+}
 
 /** The address, and the key that is shown only on the first start. */
-const READY = /API +(\S+)\/v1\n.*\n {2}(svc_live_\w{32})\n/s
+export const READY = /API +(\S+)\/v1\n.*\n {2}(svc_live_\w{32})\n/s
 
 export const mainPath = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
@@ -34,13 +40,17 @@ export function serviceEnv(dataDir: string): NodeJS.ProcessEnv {
 }
 
 /** Keeps the processing of one round out of the time of the next. */
-export async function pauseProcessing({ dataDir }: Service): Promise<void> {
-  const { db, close } = openDatabase(await databaseOf(dataDir))
+export async function pauseProcessing(service: Service): Promise<void> {
+  const { db, close } = openDatabase(await connectionOf(service))
   await setPaused(db, true)
   await close()
 }
 
-/** How to reach the PostgreSQL of a running service. */
+export async function connectionOf({ databaseUrl, dataDir }: Service) {
+  return databaseUrl === undefined ? databaseOf(dataDir) : { connectionString: databaseUrl }
+}
+
+/** How to reach the embedded PostgreSQL of a running service. */
 export async function databaseOf(dataDir: string): Promise<Connection> {
   const connection = await findRunning(dataDir)
   if (!connection) throw new Error(`no PostgreSQL runs in ${dataDir}`)

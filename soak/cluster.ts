@@ -1,0 +1,107 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mainPath } from '../bench/support/service.ts'
+import type { Stage } from '../bench/support/stage.ts'
+import { freePorts } from '../scripts/free-ports.ts'
+import { type ObjectStore, openObjectStore } from './object-store.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { openRelay, type Relay } from './relay.ts'
+import { type Supervised, supervise } from './supervised.ts'
+
+// The service on several machines, all of them this one: API nodes behind a balancer, workers, PostgreSQL over TCP and an
+// S3-compatible store, each a process of its own.
+
+export type Cluster = {
+  /** The balancer in front of the API nodes. */
+  url: string
+  /** Read and write, of the organisation `default`. */
+  key: string
+  /** Each API node by itself. */
+  apiUrls: string[]
+  api: Supervised[]
+  workers: Supervised[]
+  balancer: Relay
+  postgres: Postgres
+  store: ObjectStore
+  /** Where to look into the database, past whatever stands before it. */
+  databaseUrl: string
+}
+
+type Settings = {
+  /** Where the nodes find what they stand on, if not directly. */
+  databasePort?: (postgres: Postgres) => Promise<number>
+  storeEndpoint?: (store: ObjectStore) => Promise<string>
+  env?: NodeJS.ProcessEnv
+  onLine?: (node: string, line: string) => void
+}
+
+const API_NODES = 2
+const WORKERS = 2
+const READY = /Tapedeck is ready\.([\s\S]*)\n\n$/
+
+/** What every node of a cluster is configured with. */
+export function sharedEnv(databaseUrl: string, store: ObjectStore['settings']): NodeJS.ProcessEnv {
+  return {
+    DATABASE_URL: databaseUrl,
+    TAPEDECK_SECRET: 'a secret that only this run uses, and nobody else',
+    TAPEDECK_RATE_LIMIT: '1000000000',
+    TAPEDECK_LOG_LEVEL: 'warn',
+    TAPEDECK_STORAGE: 's3',
+    S3_BUCKET: store.bucket,
+    S3_ENDPOINT: store.endpoint,
+    S3_REGION: store.region,
+    AWS_ACCESS_KEY_ID: store.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: store.credentials.secretAccessKey,
+  }
+}
+
+export async function openCluster(stage: Stage, settings: Settings = {}): Promise<Cluster> {
+  const { databasePort, storeEndpoint, env = {}, onLine = () => {} } = settings
+  const [postgres, store] = await Promise.all([startPostgres(stage), openObjectStore(stage)])
+  const ports = await freePorts(API_NODES + WORKERS)
+  const apiPorts = ports.slice(0, API_NODES)
+  const balancer = await openRelay(stage, apiPorts)
+  const url = `http://127.0.0.1:${balancer.port}`
+  const databaseUrl = postgres.urlAt((await databasePort?.(postgres)) ?? postgres.port)
+  const endpoint = (await storeEndpoint?.(store)) ?? store.settings.endpoint
+  const shared = {
+    ...sharedEnv(databaseUrl, { ...store.settings, endpoint }),
+    TAPEDECK_BASE_URL: url,
+    ...env,
+  }
+  const start = async (role: 'api' | 'worker', index: number): Promise<Supervised> => {
+    const name = `${role} ${index + 1}`
+    const dataDir = join(stage.dir, name.replace(' ', '-'))
+    await mkdir(dataDir)
+    const port = ports[role === 'api' ? index : API_NODES + index]
+    return supervise(stage, {
+      name,
+      args: [mainPath],
+      env: { ...shared, TAPEDECK_ROLE: role, TAPEDECK_PORT: String(port), TAPEDECK_DATA_DIR: dataDir },
+      readyWhen: READY,
+      onLine: (line) => onLine(name, line),
+      asGroup: false,
+    })
+  }
+  // The first makes the tables and the first key.
+  const first = await start('api', 0)
+  const [said = ''] = await first.ready()
+  const key = /^ {2}(svc_live_\S+)$/m.exec(said)?.[1]
+  if (!key) throw new Error(`the first node shows no key: ${said}`)
+  const others = await Promise.all([
+    ...Array.from({ length: API_NODES - 1 }, (_, index) => start('api', index + 1)),
+    ...Array.from({ length: WORKERS }, (_, index) => start('worker', index)),
+  ])
+  await Promise.all(others.map((node) => node.ready()))
+  return {
+    url,
+    key,
+    apiUrls: apiPorts.map((port) => `http://127.0.0.1:${port}`),
+    api: [first, ...others.slice(0, API_NODES - 1)],
+    workers: others.slice(API_NODES - 1),
+    balancer,
+    postgres,
+    store,
+    databaseUrl: postgres.urlAt(postgres.port),
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Stage } from '../bench/support/stage.ts'
+import { Tapedeck } from '../packages/sdk/src/index.ts'
+import { openDatabase } from '../packages/server/src/db/database.ts'
+import { openFaultyStore } from '../packages/server/test/support/faulty-store.ts'
+import { openChance } from './chance.ts'
+import { checkAll, settle, type Verdict } from './checks.ts'
+import { startClients } from './clients.ts'
+import { openCluster } from './cluster.ts'
+import { allFaults, type FaultName, startFaults } from './faults.ts'
+import { openLedger } from './ledger.ts'
+import { watchMemory } from './memory.ts'
+import { startReceiver } from './receiver.ts'
+import { openRelay, type Relay } from './relay.ts'
+
+// Two API nodes and two workers on PostgreSQL and S3, clients that use them, and faults; then everything that was
+// acknowledged is looked for.
+
+export type SoakSettings = {
+  seed: number
+  /** How long clients come and faults happen. What is under way then has time to come to its end. */
+  forMs: number
+  faults?: readonly FaultName[]
+  /** Between two faults. */
+  everyMs?: [number, number]
+  onProgress?: (line: string) => void
+}
+
+const SETTLE_WITHIN_MS = 5 * 60_000
+const EVERY_MS: [number, number] = [1_000, 8_000]
+/** A day of retries in 14 minutes. */
+const RETRY_SCALE = '0.01'
+
+export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdict[]> {
+  const { seed, forMs, faults: kinds = allFaults, everyMs = EVERY_MS, onProgress = () => {} } = settings
+  const chance = openChance(seed)
+  const ledger = openLedger()
+  const receiver = await startReceiver(stage, chance.fork(), ledger)
+  const internalErrors: string[] = []
+  const database: { relay?: Relay } = {}
+  const between: { store?: Awaited<ReturnType<typeof openFaultyStore>> } = {}
+  const cluster = await openCluster(stage, {
+    env: { TAPEDECK_WEBHOOK_RETRY_SCALE: RETRY_SCALE },
+    async databasePort(postgres) {
+      database.relay = await openRelay(stage, [postgres.port])
+      return database.relay.port
+    },
+    async storeEndpoint(store) {
+      const faulty = await openFaultyStore(store.settings)
+      stage.onEnd(() => faulty.close())
+      between.store = faulty
+      return faulty.settings.endpoint
+    },
+    onLine(node, line) {
+      if (line.includes('"msg":"request failed"')) internalErrors.push(`${node}: ${line.slice(0, 500)}`)
+      if (process.env.TEST_LOG !== undefined) process.stderr.write(`${node}: ${line}\n`)
+    },
+  })
+  if (!database.relay || !between.store) throw new Error('the cluster was put up without its faults')
+  const tapedeck = new Tapedeck({ apiKey: cluster.key, baseUrl: cluster.url })
+  const endpoint = await tapedeck.webhookEndpoints.create({
+    url: receiver.url,
+    events: ['session.processed', 'session.failed'],
+  })
+  receiver.expect(endpoint.secret)
+
+  const memory = watchMemory({ 'API nodes': cluster.api, workers: cluster.workers })
+  const startMs = performance.now()
+  const clients = startClients(cluster, chance.fork(), ledger)
+  const scene = { cluster, database: database.relay, store: between.store }
+  const faults = startFaults(scene, chance.fork(), { kinds, everyMs })
+  const tell = (doing: string) =>
+    onProgress(
+      `${((performance.now() - startMs) / 1000).toFixed(0)} s, ${doing}: ${ledger.sessions.length} uploads, ` +
+        `${ledger.lists} lists, ${ledger.events.size} events, ${ledger.interruptions} interruptions, ` +
+        `${ledger.surprises.length} surprises; last fault: ${faults.last()}`,
+    )
+  const telling = setInterval(() => tell('under way'), 1_000)
+  await delay(forMs)
+  await faults.stop()
+  clearInterval(telling)
+  tell('clients finish')
+  await clients.finish()
+  memory.stop()
+
+  const { db, close } = openDatabase({ connectionString: cluster.databaseUrl }, { maxConnections: 2 })
+  stage.onEnd(close)
+  await settle(db, SETTLE_WITHIN_MS, (left) => tell(`${left} left to be done`))
+  const crashes = [...cluster.api, ...cluster.workers].filter((node) => node.crashes() > 0)
+  const happened = [...faults.counts].map(([name, count]) => `${count} × ${name}`)
+  return [
+    { what: 'faults', found: happened.join(', ') || 'none', holds: true },
+    ...(await checkAll({ db, bucket: cluster.store.settings, ledger })),
+    {
+      what: 'answers of 500',
+      found: internalErrors.length === 0 ? 'none' : `${internalErrors.length} (${internalErrors[0]})`,
+      holds: internalErrors.length === 0,
+    },
+    {
+      what: 'nodes that ended by themselves',
+      found: crashes.map(({ name }) => name).join(', ') || 'none',
+      holds: crashes.length === 0,
+    },
+    memory.verdict('API nodes'),
+    memory.verdict('workers'),
+  ]
+}
