@@ -1,15 +1,18 @@
 // npm run bench [-- NAME …]: measures, prints, and writes docs/benchmarks.md.
+import { backends } from './backends.ts'
 import { complete } from './complete.ts'
 import { timelineInConsole } from './console.ts'
 import { eventLoop } from './event-loop.ts'
 import { formats } from './formats.ts'
 import { listScale } from './list-scale.ts'
+import { load } from './load.ts'
 import { parts } from './parts.ts'
 import { queue } from './queue.ts'
 import { type Report, toMarkdown, writeReport } from './report.ts'
 import { requests } from './requests.ts'
 import { segments } from './segments.ts'
 import { start } from './start.ts'
+import { store } from './store.ts'
 import { openStage, type Stage } from './support/stage.ts'
 import { upload } from './upload.ts'
 import { webhooks } from './webhooks.ts'
@@ -26,6 +29,9 @@ const benches: Record<string, (stage: Stage) => Promise<Report>> = {
   queue,
   formats,
   segments,
+  store,
+  backends,
+  load,
   console: timelineInConsole,
 }
 

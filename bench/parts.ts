@@ -1,20 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { ANNOUNCED } from './baselines/announce.ts'
-import { startNginx } from './baselines/nginx.ts'
 import type { Report } from './report.ts'
-import { requestHead } from './support/connection.ts'
-import { startProcess } from './support/process.ts'
+import { type Contestant, nginx, sink, tus } from './support/peers.ts'
 import {
   completeSession,
   createSession,
   makeRecording,
   PART_BYTES,
   type Recording,
-  sendAll,
   uploadParts,
 } from './support/recording.ts'
 import { inRounds, median, secondsOf } from './support/rounds.ts'
@@ -25,13 +20,14 @@ const ROUNDS = 5
 const PARTS = 16
 const CONNECTIONS = 4
 
-/** A way to take in the recording: what is timed, and what puts everything back. */
-type Contestant = { name: string; take(): Promise<unknown>; clear(): Promise<unknown> }
-
 /** How fast parts come in, against the fastest sink that does the same for each part. */
 export async function parts(stage: Stage): Promise<Report> {
   const recording = makeRecording(PARTS)
-  const others = [await sink(stage, recording), await tus(stage, recording), await nginx(stage, recording)]
+  const others = [
+    await sink(stage, recording, CONNECTIONS),
+    await tus(stage, recording, CONNECTIONS),
+    await nginx(stage, recording, CONNECTIONS),
+  ]
   const contestants = [await service(stage, recording), ...others.filter((other) => other !== undefined)]
   const rounds = await inRounds(
     ROUNDS,
@@ -98,61 +94,4 @@ async function holdsFiles(dir: string): Promise<boolean> {
     // A folder went away while it was read.
     return true
   }
-}
-
-async function sink(stage: Stage, recording: Recording): Promise<Contestant> {
-  const store = await openStore(stage, 'sink')
-  const { found } = await startProcess(stage, [scriptPath('sink'), store.dir], ANNOUNCED)
-  return { name: 'bare `node:http` sink', take: () => put(found[0] ?? '', recording), clear: store.clear }
-}
-
-async function nginx(stage: Stage, recording: Recording): Promise<Contestant | undefined> {
-  const store = await openStore(stage, 'nginx-store')
-  const url = await startNginx(stage, store.dir)
-  if (url === undefined) return undefined
-  return { name: 'nginx WebDAV', take: () => put(url, recording), clear: store.clear }
-}
-
-function put(url: string, { block, blockSha256, parts }: Recording): Promise<void> {
-  const headers = { 'Content-Length': block.length, 'x-amz-checksum-sha256': blockSha256.toString('base64') }
-  const heads = Array.from({ length: parts }, (_, part) => requestHead('PUT', `${url}/${part}`, headers))
-  return sendAll(url, CONNECTIONS, heads, (connection, head) => connection.send(head, block))
-}
-
-async function tus(stage: Stage, { block, parts }: Recording): Promise<Contestant> {
-  const store = await openStore(stage, 'tus')
-  const { found } = await startProcess(stage, [scriptPath('tus'), store.dir], ANNOUNCED)
-  const url = `${found[0]}/files`
-  const version = { 'Tus-Resumable': '1.0.0' }
-  const create = { method: 'POST', headers: { ...version, 'Upload-Length': String(block.length) } }
-  const append = {
-    ...version,
-    'Upload-Offset': 0,
-    'Content-Type': 'application/offset+octet-stream',
-    'Content-Length': block.length,
-  }
-  return {
-    name: '`@tus/server` with `@tus/file-store`',
-    take: () =>
-      sendAll(url, CONNECTIONS, Array(parts).fill(0), async (connection) => {
-        const location = (await fetch(url, create)).headers.get('location') ?? ''
-        await connection.send(requestHead('PATCH', location, append), block)
-      }),
-    clear: store.clear,
-  }
-}
-
-async function openStore(stage: Stage, name: string): Promise<{ dir: string; clear(): Promise<void> }> {
-  const dir = join(stage.dir, name)
-  await mkdir(dir)
-  return {
-    dir,
-    async clear() {
-      for (const file of await readdir(dir)) await rm(join(dir, file))
-    },
-  }
-}
-
-function scriptPath(name: string): string {
-  return fileURLToPath(new URL(`baselines/${name}.ts`, import.meta.url))
 }

@@ -20,6 +20,8 @@ export type Report = {
   story: string
   figures: Figure[]
   notes?: string[]
+  /** Where the same bench is told of in more than one part, by what it ran on. */
+  on?: { name: string; repeat: string }
 }
 
 const path = new URL('../docs/benchmarks.md', import.meta.url)
@@ -41,7 +43,8 @@ export function holds({ ratio, target }: Figure): boolean {
 
 export async function writeReport(name: string, report: Report): Promise<void> {
   const page = await readFile(path, 'utf8').catch(() => intro)
-  const [begin, end] = [`<!-- bench ${name} -->`, `<!-- end ${name} -->`]
+  const section = report.on ? `${name} on ${report.on.name}` : name
+  const [begin, end] = [`<!-- bench ${section} -->`, `<!-- end ${section} -->`]
   const part = `${begin}\n${toMarkdown(name, report)}${end}\n`
   const from = page.indexOf(begin)
   const to = page.indexOf(end)
@@ -52,7 +55,8 @@ export async function writeReport(name: string, report: Report): Promise<void> {
   await writeFile(path, written)
 }
 
-export function toMarkdown(name: string, { title, story, figures, notes = [] }: Report): string {
+export function toMarkdown(name: string, { title, story, figures, notes = [], on }: Report): string {
+  const repeat = on?.repeat ?? `npm run bench -- ${name}`
   const rows = figures.map(
     (figure) =>
       `| ${figure.what} | ${figure.ours} | ${figure.baseline} | ${figure.ratio.toFixed(2)} | ${verdict(figure)} |`,
@@ -67,7 +71,7 @@ export function toMarkdown(name: string, { title, story, figures, notes = [] }: 
     ...rows,
     '',
     ...notes.map((note) => `- ${note}`),
-    `- Measured on ${availableParallelism()} cores with Node ${process.versions.node}. Repeat with \`npm run bench -- ${name}\`.`,
+    `- Measured on ${availableParallelism()} cores with Node ${process.versions.node}. Repeat with \`${repeat}\`.`,
     '',
   ].join('\n')
 }

@@ -44,7 +44,7 @@ export async function webhooks(stage: Stage): Promise<Report> {
 async function throughput(stage: Stage, service: Service, receiverUrl: string): Promise<Figure> {
   const database = await openBeside(stage, service)
   const { id } = await createEndpoint(service, `${receiverUrl}/measured`)
-  const body = await seedFailed(database, id, DELIVERIES)
+  const body = await seedFailed(database, [id], DELIVERIES)
   const rounds = await inRounds(THROUGHPUT_ROUNDS, [
     async () => {
       await failAgain(database)

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 
 // A keep-alive HTTP/1.1 client that costs as little CPU as can be: the load must not be what is measured.
 
-export type Answer = { status: number; head: string; bytes: number }
+export type Answer = { status: number; head: string; body: Buffer }
 
 export type Connection = {
   /** Sends one request and waits for its whole answer. Anything but a success is an error. */
@@ -17,7 +17,8 @@ export async function openConnection(url: string): Promise<Connection> {
   await once(socket, 'connect')
   let waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined
   let head = ''
-  let answer: Answer | undefined
+  let answer: Omit<Answer, 'body'> | undefined
+  let pieces: Buffer[] = []
   let left = 0
 
   function onData(chunk: Buffer): void {
@@ -32,15 +33,18 @@ export async function openConnection(url: string): Promise<Connection> {
         return void socket.destroy(new Error(`this client reads no chunked answers: ${head}`))
       }
       left = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
-      answer = { status: Number(head.slice(9, 12)), head, bytes: left }
+      answer = { status: Number(head.slice(9, 12)), head }
     }
     left -= body.length
+    pieces.push(body)
     if (left > 0) return
     const { status } = answer
-    if (status >= 200 && status < 300) waiting?.resolve(answer)
-    else waiting?.reject(new Error(`answered ${head}\n${body.toString().slice(0, 500)}`))
+    const whole = pieces.length === 1 ? body : Buffer.concat(pieces)
+    if (status >= 200 && status < 300) waiting?.resolve({ ...answer, body: whole })
+    else waiting?.reject(new Error(`answered ${head}\n${whole.toString().slice(0, 500)}`))
     waiting = undefined
     answer = undefined
+    pieces = []
     head = ''
   }
 

@@ -18,13 +18,16 @@ export function makeRecording(parts: number, block: Buffer = randomBytes(PART_BY
   return { block, blockSha256: createHash('sha256').update(block).digest(), parts, sha256, hashMs }
 }
 
-export function createSession(service: Service, { parts, sha256 }: Recording): Promise<CreatedSession> {
+export function createSession(
+  service: Service,
+  { block, parts, sha256 }: Recording,
+): Promise<CreatedSession> {
   return call(service, 'POST', '/v1/sessions', {
     site: 'bench',
     filename: 'bench.bin',
-    bytes: parts * PART_BYTES,
+    bytes: parts * block.length,
     sha256,
-    part_size: PART_BYTES,
+    part_size: block.length,
   })
 }
 

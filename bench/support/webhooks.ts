@@ -5,13 +5,13 @@ import { type Database, openDatabase } from '../../packages/server/src/db/databa
 import { newId } from '../../packages/server/src/ids.ts'
 import { openJobs } from '../../packages/server/src/jobs/jobs.ts'
 import { announce } from '../../packages/server/src/webhooks/plan.ts'
-import { call, databaseOf, type Service } from './service.ts'
+import { call, connectionOf, type Service } from './service.ts'
 import type { Stage } from './stage.ts'
 
 // Events and deliveries as the service makes them, from beside it.
 
-export async function openBeside(stage: Stage, { dataDir }: Service): Promise<Database> {
-  const database = openDatabase(await databaseOf(dataDir), { maxConnections: 4 })
+export async function openBeside(stage: Stage, service: Service): Promise<Database> {
+  const database = openDatabase(await connectionOf(service), { maxConnections: 4 })
   stage.onEnd(() => database.close())
   return database
 }
@@ -21,8 +21,8 @@ export function createEndpoint(service: Service, url: string): Promise<WebhookEn
   return call(service, 'POST', '/v1/webhook_endpoints', { url, events })
 }
 
-/** Deliveries to one endpoint that failed long ago: asked for again, all of them are due at once. */
-export async function seedFailed({ db }: Database, endpointId: string, count: number): Promise<string> {
+/** Deliveries of so many events to each endpoint that failed long ago: asked for again, all of them are due at once. */
+export async function seedFailed({ db }: Database, endpointIds: string[], count: number): Promise<string> {
   const organisation = await organisationOf(db)
   const created = new Date()
   const body = eventBody(newId('evt', created.getTime()), created)
@@ -33,8 +33,9 @@ export async function seedFailed({ db }: Database, endpointId: string, count: nu
       from generate_series(1, ${count}::int) n returning id
     )
     insert into deliveries (id, organisation_id, endpoint_id, event_id, event_type, status, deadline_at, created_at)
-    select 'del_' || right(id, 36), ${organisation}, ${endpointId}, id, 'export.completed', 'failed', ${created}, ${created}
-    from event`.execute(db)
+    select 'del_' || lpad(endpoint.number::text, 4, '0') || right(event.id, 32), ${organisation}, endpoint.id, event.id,
+      'export.completed', 'failed', ${created}, ${created}
+    from event, unnest(${endpointIds}::text[]) with ordinality as endpoint(id, number)`.execute(db)
   return body
 }
 

@@ -1,0 +1,183 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { CreatedSession } from '@tapedeck/contract'
+import pg from 'pg'
+import { type Cluster, openCluster } from '../soak/cluster.ts'
+import { type Memory, watchMemory } from '../soak/memory.ts'
+import { ANNOUNCED } from './baselines/announce.ts'
+import type { Held } from './baselines/idle-connections.ts'
+import type { Lingering } from './baselines/slow-loris.ts'
+import type { Uploaded } from './baselines/uploaders.ts'
+import type { Figure, Report } from './report.ts'
+import { type Asked, ask } from './support/ask.ts'
+import { requestHead } from './support/connection.ts'
+import { startProcess } from './support/process.ts'
+import type { Stage } from './support/stage.ts'
+
+const SESSIONS = 1_000
+const CLIENTS = 50
+const IDLE = 10_000
+const LORISES = 100
+/** As many as a node may take in at once, if they were let stay. */
+const PART_LORISES = 40
+const READERS = 4
+const QUIET_MS = 10_000
+const PROCESSED_WITHIN_MS = 10 * 60_000
+
+/** Many clients at once on several nodes, beside those that only hold on to them. */
+export async function load(stage: Stage): Promise<Report> {
+  const cluster = await openCluster(stage)
+  const idle = await start(stage, 'idle-connections', [String(IDLE), ...cluster.apiUrls])
+  const lorises = await startLorises(stage, cluster)
+  const memory = watchMemory({ 'API nodes': cluster.api, workers: cluster.workers })
+  const reading = new AbortController()
+  const busyReader = read(cluster, reading.signal)
+  const args = [String(CLIENTS), String(SESSIONS), cluster.key, ...cluster.apiUrls]
+  const { found } = await startProcess(stage, [scriptPath('uploaders'), ...args], /uploaded (.*)\n/)
+  const uploaded: Uploaded = JSON.parse(found[0] ?? '')
+  reading.abort()
+  const busy = await busyReader
+  const states = await untilProcessed(cluster)
+  memory.stop()
+  const held = await told<Held>(idle)
+  const shed = await untilShed(lorises)
+  const quiet = await read(cluster, AbortSignal.timeout(QUIET_MS))
+  const errors = await countServerErrors(cluster)
+  return {
+    title: 'Load: many clients on two API nodes and two workers',
+    story: `${SESSIONS} recordings of one part, uploaded by ${CLIENTS} clients at once through 2 API nodes; 2 workers process them; PostgreSQL over TCP, recordings in ${cluster.store.name}. Beside them ${IDLE} keep-alive connections that ask for something every 50 s, ${LORISES} clients each that send a head or a body at a byte a second, ${PART_LORISES} that send parts so, and a reader that lists pages of 50 over ${READERS} connections without a pause; its latency is held against the same reader when nothing else happens.`,
+    figures: [
+      outcome('sessions uploaded', uploaded.sessions, SESSIONS),
+      outcome('sessions processed', states.get('processed') ?? 0, SESSIONS),
+      atMost('answers of 5xx', errors + uploaded.failures.length, 0),
+      outcome('idle connections still open at the end', held.open, IDLE),
+      ...Object.entries(shed).map(([kind, { open, shed: gone, longestMs }]) => ({
+        ...outcome(`slow ${kind} shed`, gone, open + gone),
+        ours: `${gone}, the last after ${(longestMs / 1000).toFixed(0)} s`,
+      })),
+      latency(busy, quiet),
+      ...memoryFigures(memory),
+    ],
+    notes: [
+      `The uploads took ${uploaded.seconds.toFixed(1)} s: ${(uploaded.sessions / uploaded.seconds).toFixed(0)} sessions a second.`,
+      ...(held.refused === null ? [] : [`Not all idle connections could be opened here: ${held.refused}.`]),
+      ...uploaded.failures.slice(0, 3).map((failure) => `An upload failed: ${failure.split('\n')[0]}.`),
+    ],
+  }
+}
+
+async function start(stage: Stage, name: string, args: string[]): Promise<string> {
+  const { found } = await startProcess(stage, [scriptPath(name), ...args], ANNOUNCED)
+  return found[0] ?? ''
+}
+
+/** What a process of ours says of itself. */
+async function told<T>(url: string): Promise<T> {
+  const response = await fetch(url)
+  return response.json() as Promise<T>
+}
+
+async function startLorises(stage: Stage, { apiUrls, key }: Cluster): Promise<string> {
+  const url = apiUrls[0] ?? ''
+  const partUrls: string[] = []
+  while (partUrls.length < PART_LORISES) {
+    const response = await fetch(`${url}/v1/sessions`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ site: 'loris', filename: 'slow.bin', bytes: 100_000, sha256: 'ab'.repeat(32) }),
+    })
+    const { upload } = (await response.json()) as CreatedSession
+    const { pathname, search } = new URL(upload.parts[0]?.url ?? '')
+    partUrls.push(`${url}${pathname}${search}`)
+  }
+  return start(stage, 'slow-loris', [String(LORISES), url, key, ...partUrls])
+}
+
+function read({ apiUrls, key }: Cluster, until: AbortSignal): Promise<Asked> {
+  const url = apiUrls[1] ?? ''
+  const request = Buffer.from(
+    requestHead('GET', `${url}/v1/sessions?limit=50`, { Authorization: `Bearer ${key}` }),
+  )
+  return ask(url, READERS, until, () => request)
+}
+
+/** How many sessions of the load are in each state, once none of them waits any more. */
+async function untilProcessed({ databaseUrl }: Cluster): Promise<Map<string, number>> {
+  const client = new pg.Client(databaseUrl)
+  await client.connect()
+  const deadlineMs = performance.now() + PROCESSED_WITHIN_MS
+  try {
+    for (;;) {
+      const { rows } = await client.query(
+        `select status, count(*)::int as count from sessions where site = 'load' group by status`,
+      )
+      const states = new Map<string, number>(rows.map(({ status, count }) => [status, count]))
+      const waiting = [...states.keys()].some((status) => status !== 'processed' && status !== 'failed')
+      if (!waiting || performance.now() > deadlineMs) return states
+      await sleep(500)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+async function untilShed(url: string): Promise<Lingering> {
+  const deadlineMs = performance.now() + 120_000
+  for (;;) {
+    const lingering = await told<Lingering>(url)
+    const left = Object.values(lingering).some(({ open }) => open > 0)
+    if (!left || performance.now() > deadlineMs) return lingering
+    await sleep(500)
+  }
+}
+
+async function countServerErrors({ apiUrls }: Cluster): Promise<number> {
+  const texts = await Promise.all(apiUrls.map(async (url) => (await fetch(`${url}/metrics`)).text()))
+  const counts = texts.flatMap((text) => [
+    ...text.matchAll(/^tapedeck_http_request_seconds_count\{.*status="5\d\d".*\} (\d+)$/gm),
+  ])
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+function outcome(what: string, found: number, wanted: number): Figure {
+  return {
+    what,
+    ours: String(found),
+    baseline: String(wanted),
+    ratio: found / wanted,
+    target: { atLeast: 1 },
+  }
+}
+
+function atMost(what: string, found: number, most: number): Figure {
+  return { what, ours: String(found), baseline: String(most), ratio: found, target: { atMost: most } }
+}
+
+function latency(busy: Asked, quiet: Asked): Figure {
+  return {
+    what: `list, a page of 50, p99 beside the load, against the quiet one`,
+    ours: `${busy.p99Ms.toFixed(0)} ms`,
+    baseline: `${quiet.p99Ms.toFixed(0)} ms`,
+    ratio: busy.p99Ms / quiet.p99Ms,
+    target: { atMost: 3 },
+  }
+}
+
+function memoryFigures(memory: Memory): Figure[] {
+  return ['API nodes', 'workers'].flatMap((kind) => {
+    const thirds = memory.thirds(kind)
+    if (!thirds) return []
+    const inMb = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
+    return {
+      what: `memory of ${kind}, last third against the first`,
+      ours: `${inMb(thirds.last)} (most: ${inMb(thirds.most)})`,
+      baseline: inMb(thirds.first),
+      ratio: thirds.last / thirds.first,
+      target: { atMost: 1.2 },
+    }
+  })
+}
+
+function scriptPath(name: string): string {
+  return fileURLToPath(new URL(`baselines/${name}.ts`, import.meta.url))
+}

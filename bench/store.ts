@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { openS3 } from '../packages/server/src/storage/s3/store.ts'
+import type { Report } from './report.ts'
+import { requestHead } from './support/connection.ts'
+import { type Contestant, nginx, tus } from './support/peers.ts'
+import { presignPut } from './support/presign.ts'
+import {
+  completeSession,
+  createSession,
+  makeRecording,
+  type Recording,
+  sendAll,
+  uploadParts,
+} from './support/recording.ts'
+import { inRounds, median, secondsOf } from './support/rounds.ts'
+import { call, pauseProcessing } from './support/service.ts'
+import { type SharedService, startSharedService, storeOf, untilNoObjects } from './support/shared-service.ts'
+import type { Stage } from './support/stage.ts'
+
+const ROUNDS = 5
+const PARTS = 16
+/** A store on a developer's machine takes no larger objects. */
+const PART_BYTES = 16 * 2 ** 20
+const CONNECTIONS = 4
+
+/** How fast parts come in through the endpoint, against the store by itself and others that take files. */
+export async function store(stage: Stage): Promise<Report> {
+  const recording = makeRecording(PARTS, randomBytes(PART_BYTES))
+  const shared = await startSharedService(stage)
+  await pauseProcessing(shared)
+  const dav = await nginx(stage, recording, CONNECTIONS)
+  const contestants = [
+    throughService(shared, recording),
+    bareStore(shared, recording),
+    await tus(stage, recording, CONNECTIONS),
+    ...(dav ? [dav] : []),
+  ]
+  const rounds = await inRounds(
+    ROUNDS,
+    contestants.map(({ take, clear }) => async () => {
+      const seconds = await secondsOf(take)
+      await clear()
+      return (PARTS * PART_BYTES) / 2 ** 20 / seconds
+    }),
+  )
+  const rate = (index: number) => median(rounds.map((round) => round[index] ?? Number.NaN))
+  const { name } = shared.store
+  return {
+    title: `Store: parts into ${name}`,
+    story: `One session of ${PARTS} parts of 16 MiB, ${CONNECTIONS} at once, median of ${ROUNDS} rounds. The service has its rows in PostgreSQL over TCP and its parts in ${name}; it hashes every part and the whole file while they pass. The bare store gets the same bytes by presigned PUT and hashes nothing of them. The others keep files on the disk of this machine and neither hash nor sync.`,
+    figures: contestants.slice(1).map((contestant, index) => ({
+      what: contestant.name,
+      ours: `${rate(0).toFixed(0)} MiB/s`,
+      baseline: `${rate(index + 1).toFixed(0)} MiB/s`,
+      ratio: median(rounds.map((round) => (round[0] ?? 0) / (round[index + 1] ?? Number.NaN))),
+      ...(index === 0 && { target: { atLeast: 0.7 } }),
+    })),
+    notes: dav ? [] : ['nginx with its WebDAV module was not on the PATH.'],
+    on: storeOf(shared, 'store'),
+  }
+}
+
+function throughService(shared: SharedService, recording: Recording): Contestant {
+  let session: Awaited<ReturnType<typeof createSession>>
+  return {
+    name: 'service',
+    async take() {
+      session = await createSession(shared, recording)
+      await uploadParts(session, recording, CONNECTIONS)
+    },
+    async clear() {
+      // Also the proof that every byte came in.
+      await completeSession(shared, session, recording)
+      await call(shared, 'DELETE', `/v1/sessions/${session.id}`)
+      await untilNoObjects(shared)
+    },
+  }
+}
+
+function bareStore({ store: { name, settings } }: SharedService, { block, parts }: Recording): Contestant {
+  const keys = Array.from({ length: parts }, (_, part) => `bare/${part}`)
+  return {
+    name: `${name} itself, by presigned PUT`,
+    take() {
+      const headers = { 'Content-Length': block.length }
+      const heads = keys.map((key) => requestHead('PUT', presignPut(settings, key), headers))
+      return sendAll(settings.endpoint, CONNECTIONS, heads, (connection, head) =>
+        connection.send(head, block),
+      )
+    },
+    async clear() {
+      const storage = await openS3(settings)
+      await storage.remove(keys)
+      storage.close()
+    },
+  }
+}
