@@ -32,7 +32,8 @@ export async function timelineInConsole(stage: Stage): Promise<Report> {
   await makeAccount(page, link)
   const openMs = await openSession(page, `${url}/console/o/default/sessions/${session}`)
   const metrics = await page.context().newCDPSession(page)
-  await metrics.send('Performance.enable')
+  // What the thread worked, and not how long it waited for a core that others used.
+  await metrics.send('Performance.enable', { timeDomain: 'threadTicks' })
   // What runs for the first time is compiled first.
   await framesOf(page, metrics)
   const panned = await framesOf(page, metrics)
@@ -40,7 +41,7 @@ export async function timelineInConsole(stage: Stage): Promise<Report> {
   const pannedNear = await framesOf(page, metrics)
   return {
     title: 'Console: the timeline of a large recording',
-    story: `A session page with ${CHANNELS} channels of ${BINS.toLocaleString('en-US')} bins in Chromium without a graphics card: what the main thread of the page works for each of ${FRAMES} frames while the timeline is dragged (script, layout and painting), against the ${FRAME_BUDGET_MS.toFixed(0)} ms that a frame has at 30 a second.`,
+    story: `A session page with ${CHANNELS} channels of ${BINS.toLocaleString('en-US')} bins in Chromium without a graphics card: what the main thread of the page works for each of ${FRAMES} frames while the timeline is dragged (script, layout and painting, in time of the processor), against the ${FRAME_BUDGET_MS.toFixed(0)} ms that a frame has at 30 a second.`,
     figures: [
       frameFigure('dragging the whole recording, p50', percentile(panned, 50)),
       frameFigure('dragging the whole recording, p99', percentile(panned, 99)),
