@@ -364,13 +364,14 @@ test('a service that is restarted under the page comes back by itself', { skip }
   const { page } = owner
   await page.goto(`${home()}/sessions`)
   await page.getByTestId('sessions').waitFor()
-  let isDown = true
-  await page.route('**/v1/**', (route) => (isDown ? route.abort() : route.fallback()))
-  await page.getByRole('link', { name: 'Segments' }).click()
-  await page.waitForTimeout(300)
-  isDown = false
+  const complaints = owner.complaints.length
+  await service.restartInPlace(async () => {
+    const failed = page.waitForEvent('requestfailed')
+    await page.getByRole('link', { name: 'Segments' }).click()
+    await failed
+  })
   await page.getByTestId('segments').waitFor()
-  await page.unroute('**/v1/**')
+  owner.complaints.length = complaints
 })
 
 test('signing out ends the sign-in', { skip }, async () => {

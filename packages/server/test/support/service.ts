@@ -28,6 +28,8 @@ export type Service = {
   }): Promise<string>
   /** Stops and starts on the same data, as after a crash of the process but for its sudden end. */
   restart(): Promise<void>
+  /** The same at the same address, with something done while nothing answers there. */
+  restartInPlace(whileDown: () => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
@@ -77,6 +79,12 @@ export async function startService({ env = {}, logTo, ...given }: Options = {}):
       app = await startApp(config, log, overrides)
       service.url = app.addresses.baseUrl
       service.firstLink = app.firstLink ?? ''
+    },
+    async restartInPlace(whileDown) {
+      const port = Number(new URL(service.url).port)
+      await app.close()
+      await whileDown()
+      app = await startApp({ ...config, port }, log, overrides)
     },
     async close() {
       await app.close()
