@@ -27,7 +27,9 @@ test('docs/api.md lists every error code with its status, type, meaning and reme
 })
 
 test('the README lists every variable that the configuration reads, and no other', () => {
-  const listed = [...readme.matchAll(/^\| `((?:TAPEDECK|DATABASE|S3|AWS)_\w+)` \|/gm)].map(([, name]) => name)
+  const listed = [...readme.matchAll(/^\| `((?:TAPEDECK|DATABASE|REDIS|S3|AWS)_\w+)` \|/gm)].map(
+    ([, name]) => name,
+  )
   const read = new Set<string>()
   readConfig(new Proxy({}, { get: (_, name) => void read.add(String(name)) }))
   assert.deepEqual(listed.sort(), [...read].sort())

@@ -14,6 +14,7 @@ import { operations } from './http/api.ts'
 import { registerConsoleOperations } from './http/console-operation.ts'
 import { consoleOperations } from './http/console-operations.ts'
 import { registerConsoleSite } from './http/console-site.ts'
+import { type Counting, openShareCounting } from './http/counting.ts'
 import { registerEventStream } from './http/event-stream.ts'
 import { defaultLoadLimits, type LoadLimits, openLoad } from './http/load.ts'
 import { openApiDocument } from './http/openapi.ts'
@@ -122,6 +123,7 @@ export async function startApp(
       alone: backing.embedded,
       codeVersion: backing.codeVersion,
       secrets: secrets.fingerprints,
+      servesApi: config.role !== 'worker',
       onError,
     })
     closers.push(() => node.leave())
@@ -268,7 +270,8 @@ async function serve(base: Base): Promise<Served> {
     onError,
   })
   const consoleAccess = { db, accounts, consoleUrl }
-  const rateLimit = openRateLimit(config.rateLimit)
+  const counting = await openCounting(base)
+  const rateLimit = openRateLimit(counting, config.rateLimit)
   const server = buildServer({
     db,
     node,
@@ -295,7 +298,7 @@ async function serve(base: Base): Promise<Served> {
   registerConsoleOperations(
     server,
     { ...consoleAccess, rateLimit },
-    consoleOperations({ ...consoleAccess, clock, spendSignIn: openSignInLimit() }),
+    consoleOperations({ ...consoleAccess, clock, spendSignIn: openSignInLimit(counting) }),
   )
   registerConsoleSite(server, { ...consoleAccess, uploadUrl: () => addresses.uploadUrl, dir: consoleDir })
   closers.push(() => drain(server, load))
@@ -306,6 +309,27 @@ async function serve(base: Base): Promise<Served> {
   const firstKey = await makeFirstKey(db, clock)
   const firstLink = await makeFirstLink({ db, clock, consoleUrl }, DEFAULT_ORGANISATION)
   return { addresses, firstKey, firstLink }
+}
+
+/** What is limited is counted by all nodes together where there is a Redis, and by each its share where there is none. */
+async function openCounting({ config, log, closers, node, metrics }: Base): Promise<Counting> {
+  const share = openShareCounting(node.apiNodes)
+  if (!config.redisUrl) return share
+  const { openSharedCounting } = await import('./http/shared-counting.ts')
+  const counting = await openSharedCounting({
+    url: config.redisUrl,
+    share,
+    onAway: (reason) =>
+      log.warn({ reason }, 'Redis does not answer; each node counts its share of the limits until it does'),
+    onBack: () => log.info('Redis answers again; limits are counted by all nodes together'),
+  })
+  closers.push(async () => counting.close())
+  metrics.gauge(
+    'tapedeck_rate_limits_shared',
+    'Whether limits are counted in Redis, by all nodes together: 1, or 0 while it is away',
+    () => Number(counting.isShared()),
+  )
+  return counting
 }
 
 /** A worker says how it is, and nothing else. */

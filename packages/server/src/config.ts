@@ -26,6 +26,8 @@ export type Config = {
   s3: S3Config | undefined
   /** Requests a minute for each key. */
   rateLimit: number
+  /** Undefined: each node counts its share of what is limited. */
+  redisUrl: string | undefined
   uploadTtlS: number
   corsOrigins: string[]
   /** Whose word on where a request comes from is taken: addresses, or networks such as 10.0.0.0/8. */
@@ -75,6 +77,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     nextSecret: read('TAPEDECK_SECRET_NEXT', undefined, secret),
     previousSecret: read('TAPEDECK_SECRET_PREVIOUS', undefined, secret),
     rateLimit: read('TAPEDECK_RATE_LIMIT', 1000, integer(1, 1_000_000_000)),
+    redisUrl: read('REDIS_URL', undefined, redisAddress),
     uploadTtlS: read('TAPEDECK_UPLOAD_TTL_S', 86_400, integer(1, 7 * 86_400)),
     corsOrigins: read('TAPEDECK_CORS_ORIGINS', [], origins),
     trustedProxies: read('TAPEDECK_TRUSTED_PROXIES', [], networks),
@@ -232,6 +235,15 @@ function httpUrl(text: string): string {
 // The value may hold a password: it is not repeated.
 function postgresUrl(text: string): string {
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('must begin with postgres:// or postgresql://')
+  return text
+}
+
+// So may this one.
+function redisAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isRedis = url && ['redis:', 'rediss:'].includes(url.protocol) && url.hostname !== ''
+  if (!isRedis || url.search || url.hash || !/^\/?\d{0,5}$/.test(url.pathname))
+    throw new Error('must be redis://[user:password@]host[:port][/database], or rediss:// for TLS')
   return text
 }
 

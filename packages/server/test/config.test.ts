@@ -19,6 +19,7 @@ test('an empty environment gives the embedded defaults', () => {
     previousSecret: undefined,
     s3: undefined,
     rateLimit: 1000,
+    redisUrl: undefined,
     uploadTtlS: 86_400,
     corsOrigins: [],
     trustedProxies: [],
@@ -84,6 +85,7 @@ test('every wrong value is refused by name, all at once', () => {
     TAPEDECK_SECRET_NEXT: 'short',
     TAPEDECK_SECRET_PREVIOUS: 'short',
     TAPEDECK_RATE_LIMIT: '0',
+    REDIS_URL: 'http://x',
     TAPEDECK_UPLOAD_TTL_S: '1.5',
     TAPEDECK_CORS_ORIGINS: 'https://a.example/path',
     TAPEDECK_TRUSTED_PROXIES: '10.0.0.0/8,10.0.0.0/33',
@@ -130,6 +132,19 @@ test('a refused value that may hold a password is not repeated', () => {
     () => readConfig({ DATABASE_URL: 'mysql://me:hunter2@x' }),
     (error) => error instanceof Error && !error.message.includes('hunter2'),
   )
+  for (const wrong of [
+    'http://:hunter2@x',
+    'redis://:hunter2@x/nought',
+    'redis://:hunter2@x/0?tls=yes',
+    'hunter2',
+  ])
+    assert.throws(
+      () => readConfig({ REDIS_URL: wrong }),
+      (error) =>
+        error instanceof Error && /^REDIS_URL must/.test(error.message) && !error.message.includes('hunter2'),
+    )
+  for (const right of ['redis://x', 'rediss://me:hunter2@x:6380/3', 'redis://[::1]:6379'])
+    assert.equal(readConfig({ REDIS_URL: right }).redisUrl, right)
 })
 
 test('webhooks may go to local addresses where the service itself listens on loopback, and not elsewhere', () => {

@@ -22,7 +22,12 @@ beforeEach(async () => {
 })
 afterEach(() => rm(dir, { recursive: true }))
 
-const asNode = { alone: false, secrets: ['the same for all'], onError: assert.ifError } as const
+const asNode = {
+  alone: false,
+  servesApi: true,
+  secrets: ['the same for all'],
+  onError: assert.ifError,
+} as const
 const fourDigits = (version: number) => String(version).padStart(4, '0')
 
 /** A migration of the future: by default one that our code can live with. */

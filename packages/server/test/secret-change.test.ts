@@ -201,7 +201,14 @@ test('a node whose secret does not go with those of the running ones is refused'
   const { db, close } = openDatabase(connection, { maxConnections: 2 })
   t.after(close)
   const join = (...secrets: [string, ...string[]]) =>
-    joinAsNode(db, { alone: false, codeVersion, secrets, patienceMs: 0, onError: assert.ifError })
+    joinAsNode(db, {
+      alone: false,
+      servesApi: true,
+      codeVersion,
+      secrets,
+      patienceMs: 0,
+      onError: assert.ifError,
+    })
   const running = await join('old')
   await assert.rejects(join('new'), /signs with a secret that this node does not accept/)
   await assert.rejects(join('new', 'old'), /give every node the new secret as TAPEDECK_SECRET_NEXT first/)

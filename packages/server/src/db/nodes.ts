@@ -5,7 +5,8 @@ import { type Db, isUnavailable } from './database.ts'
 // A process of the service is a node. What it claims for longer than one transaction (a completion, an
 // idempotency key) carries its number and is its own while the node keeps being seen. Only the database's
 // clock is asked, so nodes may disagree about the time. A claim is taken over by writing another number in
-// it: the late owner's last statement names its own number and then changes nothing.
+// it: the late owner's last statement names its own number and then changes nothing. Nodes that serve the API also
+// hear how many they are, so that each can count its share of what is limited.
 
 const BEAT_MS = 2_000
 /** A node that has not been seen for this long has ended. */
@@ -15,6 +16,8 @@ const LOOK_EVERY_MS = 250
 
 export type Node = {
   id: number
+  /** How many nodes serve the API, this one among them where it does; as last heard of, at least one. */
+  apiNodes(): number
   /** Gives a claim back: now, or as soon as the database answers again. */
   release(giveBack: () => Promise<unknown>): Promise<void>
   /** Gives back what could not be given back yet: before a claim, so that nobody waits for a request that has ended. */
@@ -31,15 +34,16 @@ type Options = {
   secrets: readonly [string, ...string[]]
   /** How long to wait for nodes that do not go with ours. */
   patienceMs?: number
+  servesApi: boolean
   onError: (error: unknown) => void
 }
 
 export async function joinAsNode(db: Db, options: Options): Promise<Node> {
-  const { alone, codeVersion, secrets, patienceMs = PATIENCE_MS, onError } = options
+  const { alone, codeVersion, secrets, patienceMs = PATIENCE_MS, servesApi, onError } = options
   if (alone) await db.deleteFrom('nodes').execute()
   const { id } = await db
     .insertInto('nodes')
-    .values({ schema_version: codeVersion, secrets: [...secrets] })
+    .values({ schema_version: codeVersion, secrets: [...secrets], serves_api: servesApi })
     .returning('id')
     .executeTakeFirstOrThrow()
   const leave = () => db.deleteFrom('nodes').where('id', '=', id).execute()
@@ -50,12 +54,14 @@ export async function joinAsNode(db: Db, options: Options): Promise<Node> {
     await leave()
     throw error
   }
+  let apiNodes = await countApiNodes(db)
   const owed = new Set<() => Promise<unknown>>()
   const beat = async () => {
     // An upsert: a machine that slept for days may find its row swept.
-    await sql`insert into nodes (id, seen_at, schema_version, secrets) overriding system value
-      values (${id}, now(), ${codeVersion}, ${secrets})
+    await sql`insert into nodes (id, seen_at, schema_version, secrets, serves_api) overriding system value
+      values (${id}, now(), ${codeVersion}, ${secrets}, ${servesApi})
       on conflict (id) do update set seen_at = now()`.execute(db)
+    if (servesApi) apiNodes = await countApiNodes(db)
     await settle()
   }
   const settle = async () => {
@@ -67,6 +73,7 @@ export async function joinAsNode(db: Db, options: Options): Promise<Node> {
   const timer = setInterval(() => beat().catch(onError), BEAT_MS)
   return {
     id,
+    apiNodes: () => apiNodes,
     async release(giveBack) {
       try {
         await giveBack()
@@ -124,6 +131,17 @@ async function untilAllAccept(
 
 /** Whether the node that a column names is still seen. */
 export function isAlive(nodeId: RawBuilder<unknown>): RawBuilder<boolean> {
-  return sql<boolean>`exists (
-    select 1 from nodes where nodes.id = ${nodeId} and nodes.seen_at > now() - ${LEASE_S} * interval '1 second')`
+  return sql<boolean>`exists (select 1 from nodes where nodes.id = ${nodeId} and ${isSeen})`
 }
+
+async function countApiNodes(db: Db): Promise<number> {
+  const { count } = await db
+    .selectFrom('nodes')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('serves_api', '=', true)
+    .where(isSeen)
+    .executeTakeFirstOrThrow()
+  return Math.max(1, count)
+}
+
+const isSeen = sql<boolean>`nodes.seen_at > now() - ${LEASE_S} * interval '1 second'`

@@ -39,6 +39,7 @@ export type Tables = {
     seen_at: Generated<Date>
     schema_version: number | null
     secrets: string[] | null
+    serves_api: Generated<boolean>
   }
   signing_secrets: { fingerprint: string; needed_until: Date }
   sites: { organisation_id: string; name: string; created_at: CreatedAt }
@@ -129,6 +130,17 @@ export type Tables = {
     sha256: Buffer
     object: string
     received_at: Generated<Date>
+  }
+  deleted_sessions: { session_id: string; deleted_at: Generated<Date> }
+  collections: {
+    id: Generated<number>
+    started_at: Generated<Date>
+    ended_at: Date | null
+    node_id: number | null
+    place: Generated<string>
+    seen: Generated<number>
+    removed: Generated<number>
+    unknown: Generated<number>
   }
   idempotency_keys: {
     organisation_id: string

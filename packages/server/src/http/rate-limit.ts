@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { ApiError } from '../errors.ts'
+import type { Counting, Spent } from './counting.ts'
 
 const WINDOW_S = 60
 
@@ -14,36 +15,26 @@ export type RateLimit = {
 }
 
 /** Buckets are keys, and client addresses for requests without a valid key. */
-export function openRateLimit(perMinute: number): RateLimit {
-  const limiter = new RateLimiterMemory({ points: perMinute, duration: WINDOW_S })
-
-  const toHeaders = (state: RateLimiterRes | null): Record<string, string> => ({
-    'RateLimit-Limit': String(perMinute),
-    'RateLimit-Remaining': String(state ? Math.max(0, state.remainingPoints) : perMinute),
-    'RateLimit-Reset': String(state ? Math.ceil(Math.max(0, state.msBeforeNext) / 1000) : WINDOW_S),
-  })
-
+export function openRateLimit(counting: Counting, perMinute: number): RateLimit {
+  const counter = counting.open({ name: 'requests', points: perMinute, windowS: WINDOW_S })
   return {
     async spend(bucket, reply) {
-      try {
-        reply.headers(toHeaders(await limiter.consume(bucket)))
-      } catch (state) {
-        if (!(state instanceof RateLimiterRes)) throw state
-        reply.headers(toHeaders(state))
-        const retryAfterS = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
-        throw new ApiError(
-          'rate_limit_exceeded',
-          `more than ${perMinute} requests in a minute; wait ${retryAfterS} s`,
-          {
-            retryAfterS,
-          },
-        )
-      }
+      const spent = await counter.spend(bucket)
+      reply.headers(toHeaders(spent))
+      if (!spent.allowed) throw refusal(spent, `more than ${spent.limit} requests in a minute`)
     },
     async show(bucket, reply) {
-      reply.headers(toHeaders(await limiter.get(bucket)))
+      reply.headers(toHeaders(await counter.look(bucket)))
     },
-    headers: async (bucket) => toHeaders(await limiter.get(bucket)),
+    headers: async (bucket) => toHeaders(await counter.look(bucket)),
+  }
+}
+
+function toHeaders({ limit, left, resetMs }: Spent): Record<string, string> {
+  return {
+    'RateLimit-Limit': String(limit),
+    'RateLimit-Remaining': String(left),
+    'RateLimit-Reset': String(Math.ceil(resetMs / 1000)),
   }
 }
 
@@ -51,19 +42,18 @@ const SIGN_IN_ATTEMPTS = 10
 const SIGN_IN_WINDOW_S = 600
 
 /** Attempts for one account, from wherever they come. */
-export function openSignInLimit(): (email: string) => Promise<void> {
-  const limiter = new RateLimiterMemory({ points: SIGN_IN_ATTEMPTS, duration: SIGN_IN_WINDOW_S })
+export function openSignInLimit(counting: Counting): (email: string) => Promise<void> {
+  const counter = counting.open({ name: 'sign-ins', points: SIGN_IN_ATTEMPTS, windowS: SIGN_IN_WINDOW_S })
   return async (email) => {
-    try {
-      await limiter.consume(email.toLowerCase())
-    } catch (state) {
-      if (!(state instanceof RateLimiterRes)) throw state
-      const retryAfterS = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
-      throw new ApiError('rate_limit_exceeded', `too many attempts for this account; wait ${retryAfterS} s`, {
-        retryAfterS,
-      })
-    }
+    // What is counted may be kept elsewhere, where addresses of people have no place.
+    const spent = await counter.spend(hash('sha256', email.toLowerCase()))
+    if (!spent.allowed) throw refusal(spent, 'too many attempts for this account')
   }
+}
+
+function refusal({ resetMs }: Spent, what: string): ApiError {
+  const retryAfterS = Math.max(1, Math.ceil(resetMs / 1000))
+  return new ApiError('rate_limit_exceeded', `${what}; wait ${retryAfterS} s`, { retryAfterS })
 }
 
 export const keyBucket = (keyId: string): string => `key ${keyId}`

@@ -19,6 +19,7 @@ export type Service = {
   key: string
   /** Makes the first account. */
   firstLink: string
+  databaseUrl: string
   dataDir: string
   database: Database
   makeKey(options?: {
@@ -37,15 +38,17 @@ type Options = Overrides & {
   env?: Record<string, string>
   /** Takes every line of the log, of every level. */
   logTo?: pino.DestinationStream
+  /** Another node of this service, on the same data. */
+  beside?: Service
 }
 
 // The service shares its thread with the test: what the test takes of it must not count as load.
 const patience: Overrides = { loadLimits: { loopDelayMs: 60_000 } }
 
-export async function startService({ env = {}, logTo, ...given }: Options = {}): Promise<Service> {
+export async function startService({ env = {}, logTo, beside, ...given }: Options = {}): Promise<Service> {
   const overrides = { ...patience, ...given }
-  const databaseUrl = await createDatabase()
-  const dataDir = await mkdtemp(join(tmpdir(), 'tapedeck-data-'))
+  const databaseUrl = beside?.databaseUrl ?? (await createDatabase())
+  const dataDir = beside?.dataDir ?? (await mkdtemp(join(tmpdir(), 'tapedeck-data-')))
   const config = readConfig({
     TAPEDECK_PORT: '0',
     TAPEDECK_DATA_DIR: dataDir,
@@ -57,11 +60,13 @@ export async function startService({ env = {}, logTo, ...given }: Options = {}):
   const log = logTo ? pino({ level: 'trace' }, logTo) : pino({ level: process.env.TEST_LOG ?? 'silent' })
   let app: App = await startApp(config, log, overrides)
   const database = openDatabase({ connectionString: databaseUrl }, { maxConnections: 4 })
-  if (!app.firstKey || !app.firstLink) throw new Error('a fresh service makes a first key and a first link')
+  const [key, firstLink] = [app.firstKey?.key ?? beside?.key, app.firstLink]
+  if (!key || !firstLink) throw new Error('a fresh service makes a first key and a first link')
   const service: Service = {
     url: app.addresses.baseUrl,
-    key: app.firstKey.key,
-    firstLink: app.firstLink,
+    key,
+    firstLink,
+    databaseUrl,
     dataDir,
     database,
     async makeKey({ organisation = 'default', permissions, mode = 'live' } = {}) {
