@@ -34,7 +34,7 @@ const rooms: Record<string, string[]> = {
     'storage',
     'webhooks',
   ],
-  admin: ['access', 'clock', 'config', 'console', 'db', 'operate'],
+  admin: ['access', 'clock', 'config', 'console', 'db', 'operate', 'storage'],
   welcome: ['access', 'app'],
   http: [
     'access',
@@ -71,7 +71,7 @@ const rooms: Record<string, string[]> = {
   ],
   segments: ['access', 'cursor', 'db', 'errors', 'exact-json', 'ids', 'secrets', 'time'],
   webhooks: ['access', 'clock', 'cursor', 'db', 'errors', 'ids', 'jobs', 'secrets', 'time'],
-  operate: ['db', 'storage'],
+  operate: ['db', 'jobs', 'sessions', 'storage'],
   access: ['clock', 'db', 'errors', 'ids'],
   jobs: ['db'],
   storage: ['errors', 'ids'],

@@ -1,4 +1,4 @@
-import { printed } from './administration.ts'
+import { administering, printed } from './administration.ts'
 import type { Command } from './command.ts'
 
 /** Every command, in the order of the help. */
@@ -177,6 +177,17 @@ export const commands: Record<string, Command> = {
     verbs: ['pause', 'resume'],
     options: [],
     load: () => printed(async () => (await import('./commands/processing.ts')).processing),
+  },
+  collect: {
+    summary: 'remove objects that no row names, on the machine of the service',
+    usage: [
+      ['collect [--dry-run]', 'looks at all objects now; the service does so every day by itself'],
+      ['  [--unknown]', 'also those of sessions that the database has never known'],
+    ],
+    examples: ['tapedeck collect --dry-run'],
+    verbs: [],
+    options: ['dry-run', 'unknown'],
+    load: () => administering(async () => (await import('./commands/collect.ts')).collect),
   },
   completion: {
     summary: 'for your shell',

@@ -13,6 +13,7 @@ export const options = {
   channel: { type: 'string' },
   description: { type: 'string' },
   device: { type: 'string' },
+  'dry-run': { type: 'boolean' },
   enabled: { type: 'boolean' },
   disabled: { type: 'boolean' },
   events: { type: 'string' },
@@ -38,6 +39,7 @@ export const options = {
   status: { type: 'string' },
   test: { type: 'boolean' },
   text: { type: 'string' },
+  unknown: { type: 'boolean' },
   until: { type: 'string' },
   wait: { type: 'boolean' },
 } as const

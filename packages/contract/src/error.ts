@@ -160,12 +160,12 @@ export const errorCodes = {
   },
   event_not_found: {
     type: 'not_found',
-    meaning: 'There is no such event.',
+    meaning: 'There is no such event, or it is no longer kept.',
     remedy: 'Check the id.',
   },
   delivery_not_found: {
     type: 'not_found',
-    meaning: 'The endpoint has no such delivery.',
+    meaning: 'The endpoint has no such delivery, or it is no longer kept.',
     remedy: 'Check the id.',
   },
   key_not_found: {

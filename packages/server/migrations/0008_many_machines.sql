@@ -3,7 +3,7 @@
 alter table nodes add column serves_api boolean not null default true;
 
 -- Events are kept for so many days, and their deliveries with them.
-create index events_by_age on events (created_at);
+create index if not exists events_by_age on events (created_at, id);
 
 -- Sessions that were deleted here. What is left of their objects may go; objects of a session that this database has
 -- never known may not: they are another database's, or newer than the backup that this one was restored from.
@@ -19,8 +19,6 @@ begin
 end $$;
 create trigger remember_deleted_session after delete on sessions
   for each row execute function remember_deleted_session();
-insert into deleted_sessions (session_id, deleted_at)
-  select object, max(at) from audit_log where action = 'session.deleted' group by object;
 
 -- Walks over all objects that storage has, one at a time. `place`: all that comes before it was looked at.
 create table collections (

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { readDatabaseConfig } from './config.ts'
+import { readDatabaseConfig, readStorageConfig } from './config.ts'
 import { type Connection, type Database, type Db, isUnavailable, openDatabase } from './db/database.ts'
 import { DirectoryInUse, findRunning, startEmbedded } from './db/embedded/start.ts'
 import { migrate } from './db/migrate.ts'
+import { type Collected, collectAll, type Wishes } from './operate/collect-all.ts'
+import { openStorage, storageSettings } from './storage/open.ts'
 
 // What the `tapedeck` command does on the machine of the service, whether the service runs or not.
 
@@ -19,6 +21,7 @@ export { createOrganisation, listOrganisations, type Organisation } from './acce
 export { systemClock } from './clock.ts'
 export { ConfigError, readConsoleUrl } from './config.ts'
 export { inviteAsOperator } from './console/invitations.ts'
+export type { Collected } from './operate/collect-all.ts'
 export { countWaiting, setPaused } from './operate/gate.ts'
 
 const WAIT_MS = 60_000
@@ -38,6 +41,16 @@ export async function withDatabase<T>(env: NodeJS.ProcessEnv, work: (db: Db) => 
     } catch (error) {
       if (!(error instanceof NotToBeHad) || Date.now() > deadline) throw error
     }
+  }
+}
+
+/** Looks at all objects of the storage that the environment names, whoever else does. */
+export async function collect(env: NodeJS.ProcessEnv, wishes: Wishes): Promise<Collected> {
+  const storage = await openStorage(storageSettings(readStorageConfig(env)))
+  try {
+    return await withDatabase(env, (db) => collectAll({ db, storage }, wishes))
+  } finally {
+    storage.close()
   }
 }
 

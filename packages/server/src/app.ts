@@ -22,6 +22,8 @@ import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
 import { registerReference } from './http/reference.ts'
 import { buildHealthServer, buildServer, defaultPatience, type Patience } from './http/server.ts'
 import { type Jobs, openJobs } from './jobs/jobs.ts'
+import { watchBacklog } from './operate/backlog.ts'
+import { calmPace, type Pace, startCollecting } from './operate/collector.ts'
 import { registerHealth } from './operate/health.ts'
 import { every, sweep } from './operate/housekeeping.ts'
 import { type Metrics, openMetrics } from './operate/metrics.ts'
@@ -34,7 +36,7 @@ import { admitWaiting } from './sessions/admit.ts'
 import { openUploadLinks } from './sessions/upload-links.ts'
 import { removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
-import { openStorage, type StorageSettings } from './storage/open.ts'
+import { openStorage, type StorageSettings, storageSettings } from './storage/open.ts'
 import type { Storage } from './storage/storage.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { openEventFeed } from './webhooks/event-feed.ts'
@@ -69,6 +71,7 @@ export type Overrides = {
   loadLimits?: Partial<LoadLimits>
   patience?: Partial<Patience>
   intakeThreads?: number
+  collectPace?: Partial<Pace>
 }
 
 /** What every role stands on. */
@@ -131,7 +134,7 @@ export async function startApp(
     const storageSettings = await prepareStorage(config, log, { alone: backing.embedded })
     const storage = await openStorage(storageSettings)
     closers.push(async () => storage.close())
-    const jobs = await openJobs(connection, onError)
+    const jobs = await openJobs(connection, onError, { alone: backing.embedded })
     closers.push(() => jobs.stop())
     const announcer = { clock, jobs, retryScale: config.webhookRetryScale }
     const targets = openTargets(config.webhookTargets, overrides.resolve)
@@ -152,6 +155,8 @@ export async function startApp(
       onError,
     })
     closers.push(() => following.stop())
+    const backlog = watchBacklog({ db, jobs, metrics }, onError)
+    closers.push(() => backlog.stop())
     const base: Base = {
       config,
       overrides,
@@ -205,8 +210,9 @@ async function startWorking(base: Base): Promise<void> {
   })
   const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
   const seeding = every(SEED_EVERY_MS, () => seedSandboxes({ db, storage, clock }), onError)
-  const sweeping = every(SWEEP_EVERY_MS, () => sweep(db), onError)
-  closers.push(() => Promise.all([admitting.stop(), seeding.stop(), sweeping.stop()]))
+  const sweeping = every(SWEEP_EVERY_MS, (signal) => sweep(db, config, signal), onError)
+  const collecting = startCollector(base)
+  closers.push(() => Promise.all([admitting.stop(), seeding.stop(), sweeping.stop(), collecting.stop()]))
   const sender = openSender({ targets })
   closers.push(() => sender.close())
   const delivering = startDelivering({
@@ -220,6 +226,32 @@ async function startWorking(base: Base): Promise<void> {
     onError,
   })
   closers.push(() => delivering.stop())
+}
+
+function startCollector({ overrides, log, onError, db, node, storage, metrics }: Base) {
+  const countRemoved = metrics.counter(
+    'tapedeck_objects_collected_total',
+    'Objects removed that no row named',
+  )
+  return startCollecting(
+    {
+      db,
+      node,
+      storage,
+      onRemoved(removed) {
+        countRemoved(removed.count)
+        log.info(removed, 'removed objects that no row names')
+      },
+      onUnknown: (unknown) =>
+        log.warn(
+          unknown,
+          'left objects of sessions that this database has never known; see docs/operating.md',
+        ),
+      onEnd: (walk) => log.info(walk, 'all objects were looked at'),
+      onError,
+    },
+    { ...calmPace, ...overrides.collectPace },
+  )
 }
 
 /** The API, the endpoint that takes parts, and the console. */
@@ -342,22 +374,22 @@ async function serveHealth({ config, log, closers, db, storage, metrics }: Base)
 }
 
 async function prepareStorage(
-  { dataDir, s3 }: Config,
+  config: Config,
   log: FastifyBaseLogger,
   { alone }: { alone: boolean },
 ): Promise<StorageSettings> {
-  if (!s3) {
-    const root = join(dataDir, 'recordings')
-    await removeIncoming(root, alone ? 0 : ABANDONED_AFTER_MS)
-    return { kind: 'disk', root }
+  const settings = storageSettings(config)
+  if (settings.kind === 'disk') {
+    await removeIncoming(settings.root, alone ? 0 : ABANDONED_AFTER_MS)
+    return settings
   }
   const { examine } = await import('./storage/s3/examine.ts')
-  const enforced = await examine(s3)
-  const { bucket, endpoint } = s3
+  const enforced = await examine(settings)
+  const { bucket, endpoint } = settings
   if (enforced)
     log.info({ bucket, endpoint, enforced }, 'the store refuses these kinds of wrong bytes by itself')
   else log.warn({ bucket, endpoint }, 'the store does not answer; parts are refused until it does')
-  return { kind: 's3', ...s3 }
+  return settings
 }
 
 function publicAddresses(config: Config, listening: string): Addresses {

@@ -41,6 +41,8 @@ export type Config = {
   webhookTargets: 'public' | 'local'
   /** Multiplies every time of the retry schedule, for tests and sandboxes. */
   webhookRetryScale: number
+  /** How long events and what became of their deliveries can be asked for. */
+  eventRetentionDays: number
   /** Another service that members may sign in with, by OpenID Connect. */
   oidc: { issuer: string; clientId: string; clientSecret: string; name: string } | undefined
   logLevel: LogLevel
@@ -86,6 +88,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     processingTimeS: read('TAPEDECK_PROCESSING_TIME_S', 1800, integer(1, 86_400)),
     webhookTargets: 'public',
     webhookRetryScale: read('TAPEDECK_WEBHOOK_RETRY_SCALE', 1, scale),
+    eventRetentionDays: read('TAPEDECK_EVENT_RETENTION_DAYS', 30, integer(1, 3650)),
     oidc: undefined,
     s3: undefined,
     logLevel: read('TAPEDECK_LOG_LEVEL', 'info', oneOf(...logLevels)),
@@ -128,6 +131,12 @@ function secretProblems({ secret, nextSecret, previousSecret }: Config): string[
 export function readDatabaseConfig(env: NodeJS.ProcessEnv): Pick<Config, 'dataDir' | 'databaseUrl'> {
   const { read, finish } = reader(env)
   return finish(databaseConfig(read))
+}
+
+/** Where recordings are, for a command beside the service. */
+export function readStorageConfig(env: NodeJS.ProcessEnv): Pick<Config, 'dataDir' | 's3'> {
+  const { read, problems, finish } = reader(env)
+  return finish({ dataDir: databaseConfig(read).dataDir, s3: s3Config(read, problems) })
 }
 
 /** Where people open the console, as far as the settings can say it. */

@@ -28,6 +28,7 @@ test('an empty environment gives the embedded defaults', () => {
     processingTimeS: 1800,
     webhookTargets: 'local',
     webhookRetryScale: 1,
+    eventRetentionDays: 30,
     oidc: undefined,
     logLevel: 'info',
   })
@@ -91,6 +92,7 @@ test('every wrong value is refused by name, all at once', () => {
     TAPEDECK_TRUSTED_PROXIES: '10.0.0.0/8,10.0.0.0/33',
     TAPEDECK_WEBHOOK_TARGETS: 'anywhere',
     TAPEDECK_WEBHOOK_RETRY_SCALE: '2',
+    TAPEDECK_EVENT_RETENTION_DAYS: '0',
     TAPEDECK_LOG_LEVEL: 'loud',
     TAPEDECK_STORAGE: 'tape',
     S3_BUCKET: 'a/b',

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { type Database, openDatabase } from '../src/db/database.ts'
 import { type Handlers, type Jobs, openJobs } from '../src/jobs/jobs.ts'
 import { createDatabase } from './support/service.ts'
+import { until } from './support/until.ts'
 
 let database: Database
 let jobs: Jobs
@@ -73,4 +74,38 @@ test('a job that fails at every try is given up once', async () => {
 test('a job without a handler keeps the service from starting', async () => {
   const { 'remove-objects': _, ...incomplete } = handlers()
   await assert.rejects(jobs.work(incomplete as Handlers), /remove-objects has no handler/)
+})
+
+test('who is alone takes back at once the deliveries that the dead had taken', async () => {
+  const { db, connection } = database
+  const planned = { deliveryId: 'del_1', endpointId: 'we_1', attemptsBefore: 0, delayMs: 0 }
+  await db.transaction().execute((trx) => jobs.deliveries.add(trx, [planned]))
+  const idsPulledBy = async ({ deliveries }: Jobs) =>
+    (await deliveries.pull(db, 10, [])).map(({ deliveryId }) => deliveryId)
+  assert.deepEqual(await idsPulledBy(jobs), ['del_1'])
+  const beside = await openJobs(connection, (error) => assert.fail(error))
+  assert.deepEqual(await idsPulledBy(beside), [])
+  await beside.stop()
+  const alone = await openJobs(connection, (error) => assert.fail(error), { alone: true })
+  assert.deepEqual(await idsPulledBy(alone), ['del_1'])
+  await alone.stop()
+})
+
+test('the backlog tells what is due, what comes later, and how old the oldest is', async () => {
+  await enqueue('one')
+  await enqueue('two')
+  const later = { deliveryId: 'del_1', endpointId: 'we_1', attemptsBefore: 1, delayMs: 3600_000 }
+  await database.db.transaction().execute((trx) => jobs.deliveries.add(trx, [later]))
+  const seen = await until('the queues are counted', async () => {
+    const all = new Map((await jobs.backlog()).map((backlog) => [backlog.queue, backlog]))
+    return all.get('process-session')?.due === 2 && all.get('deliver-event')?.later === 1 && all
+  })
+  assert.ok((seen.get('process-session')?.oldestS ?? 0) > 0)
+  assert.deepEqual(seen.get('deliver-event'), {
+    queue: 'deliver-event',
+    due: 0,
+    later: 1,
+    running: 0,
+    oldestS: 0,
+  })
 })

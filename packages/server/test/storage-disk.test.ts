@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -38,4 +38,23 @@ test('disk: what a killed process was writing is removed, what is younger is not
   assert.deepEqual(await readdir(join(root, 'incoming')), ['young'])
   await removeIncoming(root, 0)
   assert.deepEqual(await readdir(join(root, 'incoming')), [])
+})
+
+test('disk: a shard with more than a page of files is walked in pages, and again from its beginning after one', async () => {
+  const root = await makeRoot()
+  const storage = await openDisk(root)
+  const folder = join(root, 'sessions', '0g', 'one')
+  await mkdir(folder, { recursive: true })
+  for (let file = 0; file < 1005; file++) await writeFile(join(folder, String(file)), '')
+  await mkdir(join(root, 'sessions', '1g', 'two'), { recursive: true })
+  await writeFile(join(root, 'sessions', '1g', 'two', 'file'), '')
+  const pages = await Array.fromAsync(storage.walk(''))
+  assert.deepEqual(
+    pages.map(({ objects, place }) => [objects.length, place]),
+    [
+      [1000, ''],
+      [5, 'sessions/0g/'],
+      [1, 'sessions/1g/'],
+    ],
+  )
 })

@@ -17,7 +17,7 @@ import { storageSuite } from './support/storage-suite.ts'
 
 let store: TestStore
 before(async () => {
-  store = await startStore(24)
+  store = await startStore(28)
 })
 after(() => store.close())
 
@@ -134,8 +134,32 @@ test('s3: more objects than one page and one deletion hold are removed with thei
       }
     }),
   )
+  const pages = await Array.fromAsync(storage.walk(''))
+  assert.deepEqual(
+    pages.map((page) => page.objects.length),
+    [1000, 5],
+  )
+  const [behind] = await Array.fromAsync(storage.walk(pages[0]?.place ?? ''))
+  assert.deepEqual(behind?.objects.map(nameOf), pages[1]?.objects.map(nameOf))
   await storage.removeSession(sessionId)
   assert.deepEqual(await objectsOf(bucket), [])
+})
+
+const nameOf = ({ name }: { name: string }) => name
+
+test('s3: probes that a killed process has left are removed when they are old enough, and nothing else', async () => {
+  const bucket = store.bucket()
+  const storage = await openS3(bucket)
+  const object = await keep(storage)
+  const client = await openClient(bucket)
+  await client.send({ method: 'PUT', key: 'probes/0123456789abcdef', body: Buffer.from('x') })
+  await client.send({ method: 'PUT', key: 'other/0123456789abcdef', body: Buffer.from('x') })
+  client.close()
+  await storage.removeLeftovers(3600_000)
+  assert.equal((await objectsOf(bucket)).length, 3)
+  // The store tells times in whole seconds.
+  await storage.removeLeftovers(-10_000)
+  assert.deepEqual(await objectsOf(bucket), ['other/0123456789abcdef', object])
 })
 
 test('s3: without keys those of the machine are used', async (t) => {

@@ -148,6 +148,7 @@ async function keepPart(
   request: FastifyRequest,
 ): Promise<void> {
   const { sessionId, number, bytes } = part
+  const elapsedMs = stopwatch(deps.clock)
   const kept = await deps.intake.receive({ ...part, sha256 }, request.raw)
   const row = {
     session_id: sessionId,
@@ -157,13 +158,19 @@ async function keepPart(
     object: kept.object,
   }
   try {
-    await recordPart(deps, row)
+    await recordPart(deps, row, elapsedMs)
   } catch (error) {
     kept.settle(await isRecorded(deps.db, row))
     if (error instanceof ApiError && error.code === 'session_not_found') await removeAll(deps, sessionId)
     throw error
   }
   kept.settle(true)
+}
+
+/** By both clocks: one stands still while the machine sleeps, the other may be set. */
+function stopwatch(clock: Clock): () => number {
+  const [beganMs, steadyMs] = [clock.now(), performance.now()]
+  return () => Math.max(clock.now() - beganMs, performance.now() - steadyMs)
 }
 
 /** Its folder was made anew for this part, after the deletion had removed it. */

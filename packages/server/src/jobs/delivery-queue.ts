@@ -24,13 +24,13 @@ export type DeliveryQueue = {
   settle(trx: Db, jobIds: string[]): Promise<void>
 }
 
-const NAME = 'deliver-event'
+export const DELIVERIES = 'deliver-event'
 /** Notified when there are deliveries that are due at once. */
 export const DELIVERIES_CHANNEL = 'tapedeck_deliveries'
 export const CLAIM_S = 25
 
 export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
-  await putQueue(boss, NAME, {
+  await putQueue(boss, DELIVERIES, {
     expireInSeconds: CLAIM_S,
     // Only a claim that ran out counts as a failure here; the schedule of attempts is the delivery's own.
     retryLimit: 100_000,
@@ -45,7 +45,7 @@ export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
         // Seconds from now by the database's clock.
         startAfter: delayMs / 1000,
       }))
-      await boss.insert(NAME, jobs, { db: fromKysely(trx) })
+      await boss.insert(DELIVERIES, jobs, { db: fromKysely(trx) })
       if (planned.some(({ delayMs }) => delayMs === 0))
         await sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`.execute(trx)
     },
@@ -57,13 +57,13 @@ export async function openDeliveryQueue(boss: PgBoss): Promise<DeliveryQueue> {
           trx,
         )
         const options = { batchSize: limit, ignoreGroups: exceptEndpoints, db: fromKysely(trx) }
-        return boss.fetch<DeliveryJob>(NAME, options)
+        return boss.fetch<DeliveryJob>(DELIVERIES, options)
       })
       return jobs.map(({ id, data }) => ({ jobId: id, ...data }))
     },
     async settle(trx, jobIds) {
       // What became of it stands in the delivery's own log.
-      if (jobIds.length > 0) await boss.deleteJob(NAME, jobIds, { db: fromKysely(trx) })
+      if (jobIds.length > 0) await boss.deleteJob(DELIVERIES, jobIds, { db: fromKysely(trx) })
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import { fromKysely, PgBoss } from 'pg-boss'
 import type { Connection } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
-import { type DeliveryQueue, openDeliveryQueue, putQueue } from './delivery-queue.ts'
+import { DELIVERIES, type DeliveryQueue, openDeliveryQueue, putQueue } from './delivery-queue.ts'
 
 // The queue: jobs live in the same database, are written in the transaction that causes them, and are tried
 // again when their worker dies. pg-boss does the work behind `enqueue` and `work`; nothing else knows it.
@@ -24,8 +24,12 @@ export type Jobs = {
   work(handlers: Handlers): Promise<void>
   /** Deliveries are pulled rather than worked on: many at once, with a say in whose. */
   deliveries: DeliveryQueue
+  backlog(): Promise<Backlog[]>
   stop(): Promise<void>
 }
+
+/** What a queue has to do: due now, to be tried later, being done, and for how long the first that is due has been there. */
+export type Backlog = { queue: string; due: number; later: number; running: number; oldestS: number }
 
 type QueueSettings = { concurrency: number; retries: number; maxHours: number; giveUp?: JobName }
 
@@ -46,7 +50,7 @@ const STOP_TIMEOUT_MS = 10_000
 export async function openJobs(
   connection: Connection,
   onError: (error: Error) => void,
-  { pollS = POLL_S } = {},
+  { pollS = POLL_S, alone = false } = {},
 ): Promise<Jobs> {
   const boss = new PgBoss({
     ...connection,
@@ -61,8 +65,11 @@ export async function openJobs(
   boss.on('error', onError)
   await boss.start()
   for (const name of names) await ensureQueue(boss, name)
+  const deliveries = await openDeliveryQueue(boss)
+  if (alone) for (const name of [...names, DELIVERIES]) await takeBack(boss, name)
   return {
-    deliveries: await openDeliveryQueue(boss),
+    deliveries,
+    backlog: () => backlogOf(boss),
     async enqueue(trx, name, data) {
       await boss.send(name, data, { db: fromKysely(trx) })
     },
@@ -87,6 +94,32 @@ async function ensureQueue(boss: PgBoss, name: JobName): Promise<void> {
     ...(giveUp && { deadLetter: giveUp }),
   }
   await putQueue(boss, name, options)
+}
+
+/** Nobody else can be using this database, so whoever has these jobs is dead: nobody need wait until their time is over. */
+async function takeBack(boss: PgBoss, name: string): Promise<void> {
+  const { rows } = await boss
+    .getDb()
+    .executeSql(`select id from jobs.job where name = $1 and state = 'active'`, [name])
+  const ids = rows.map(({ id }: { id: string }) => id)
+  if (ids.length > 0) await boss.fail(name, ids, { message: 'its process has ended' })
+}
+
+async function backlogOf(boss: PgBoss): Promise<Backlog[]> {
+  const found = await boss.getQueues([...names, DELIVERIES])
+  return Promise.all(
+    found.map(async ({ name, readyCount, deferredCount, activeCount }) => {
+      // In the order of the index that jobs are taken by.
+      const { rows } = await boss.getDb().executeSql(
+        `select extract(epoch from now() - created_on)::float8 as age from jobs.job
+          where name = $1 and state < 'active' and not blocked and priority = 0 and start_after <= now()
+          order by created_on limit 1`,
+        [name],
+      )
+      const oldestS: number = rows[0]?.age ?? 0
+      return { queue: name, due: readyCount, later: deferredCount, running: activeCount, oldestS }
+    }),
+  )
 }
 
 async function workOn<Name extends JobName>(

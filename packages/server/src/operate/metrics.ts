@@ -3,7 +3,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export type Metrics = {
   observeRequest(method: string, route: string, status: number, seconds: number): void
   partBytes(bytes: number): void
-  gauge(name: string, help: string, read: () => number): void
+  gauge(name: string, help: string, read: () => number | undefined): void
+  /** One value for each name of a label. */
+  gauges(name: string, help: string, label: string, read: () => Iterable<[string, number]>): void
+  /** Adds to a count. */
+  counter(name: string, help: string): (count: number) => void
   /** The text that Prometheus reads. */
   text(): Promise<string>
   contentType: string
@@ -29,7 +33,33 @@ export function openMetrics(): Metrics {
       requests.labels(method, route, String(status)).observe(seconds),
     partBytes: (bytes) => received.inc(bytes),
     gauge(name, help, read) {
-      const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          const value = read()
+          // What is not known is not told, rather than as 0.
+          if (value === undefined) gauge.remove()
+          else gauge.set(value)
+        },
+      })
+    },
+    gauges(name, help, label, read) {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [registry],
+        collect() {
+          gauge.reset()
+          for (const [key, value] of read()) gauge.labels(key).set(value)
+        },
+      })
+    },
+    counter(name, help) {
+      const counter = new Counter({ name, help, registers: [registry] })
+      return (count) => counter.inc(count)
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,

@@ -18,13 +18,23 @@ export async function expectPart(db: Db, sessionId: string, number: number): Pro
   return { sessionId, number, bytes: partBytes(row, number), partCount: row.part_count }
 }
 
+/**
+ * From the first byte of a part to its row. The collector takes an object that has no row for one that never gets any
+ * only when it is much older (`operate/unnamed-objects`); so a node that slept in between must not give it one.
+ */
+export const MAX_PART_MS = 3 * 24 * 3600_000
+
 type StoredPart = Pick<PartRow, 'session_id' | 'number' | 'bytes' | 'sha256' | 'object'>
 
 /**
  * Records a part that is durable. The last whole one wins: the object of an earlier one is removed by a job
  * of the same transaction. The share lock makes a part and a completion see each other.
  */
-export async function recordPart({ db, jobs }: { db: Db; jobs: Jobs }, part: StoredPart): Promise<void> {
+export async function recordPart(
+  { db, jobs }: { db: Db; jobs: Jobs },
+  part: StoredPart,
+  elapsedMs: () => number,
+): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const session = await trx
       .selectFrom('sessions')
@@ -34,6 +44,8 @@ export async function recordPart({ db, jobs }: { db: Db; jobs: Jobs }, part: Sto
       .executeTakeFirst()
     if (!session) throw sessionNotFound(part.session_id)
     if (session.status !== 'uploading') throw uploadClosed(part.session_id)
+    // Asked in the transaction: should we fall asleep now, the database ends it.
+    if (elapsedMs() > MAX_PART_MS) throw tookTooLong(part.number)
     const inserted = await trx
       .insertInto('parts')
       .values(part)
@@ -56,6 +68,14 @@ export async function recordPart({ db, jobs }: { db: Db; jobs: Jobs }, part: Sto
       .execute()
     await jobs.enqueue(trx, 'remove-objects', { sessionId: part.session_id, objects: [former.object] })
   })
+}
+
+function tookTooLong(number: number): ApiError {
+  return new ApiError(
+    'storage_unavailable',
+    `part ${number} was on its way for days; nothing was kept, send it again`,
+    { retryAfterS: 1 },
+  )
 }
 
 function uploadClosed(sessionId: string): ApiError {

@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 
 import { dirname, join } from 'node:path'
 import { systemCode } from '../errors.ts'
 import { newNonce } from '../ids.ts'
+import { nothingIfGone, walk } from './disk-walk.ts'
 import { folderOf, newObjectName } from './object-name.ts'
 import { type NewPart, ObjectLost, type PartWriter, type Storage, StorageUnavailable } from './storage.ts'
 
@@ -23,6 +24,8 @@ export async function openDisk(root: string): Promise<Storage> {
       for (const object of objects) await rm(join(root, object), { force: true })
     },
     removeSession: (sessionId) => rm(join(root, folderOf(sessionId)), { recursive: true, force: true }),
+    walk: (place) => walk(root, place),
+    removeLeftovers: (ageMs) => removeIncoming(root, ageMs),
     probe: () => refusingWhenFull(() => probe(join(incoming, `probe-${newNonce()}`))),
     close() {},
   }
@@ -33,8 +36,8 @@ export async function removeIncoming(root: string, ageMs: number): Promise<void>
   const incoming = join(root, 'incoming')
   await mkdir(incoming, { recursive: true })
   for (const name of await readdir(incoming)) {
-    const { mtimeMs } = await stat(join(incoming, name))
-    if (mtimeMs <= Date.now() - ageMs) await rm(join(incoming, name), { force: true })
+    const found = await stat(join(incoming, name)).catch(nothingIfGone)
+    if (found && found.mtimeMs <= Date.now() - ageMs) await rm(join(incoming, name), { force: true })
   }
 }
 

@@ -10,6 +10,12 @@ export type PartWriter = {
   discard(): Promise<void>
 }
 
+/** `ageMs` by the storage's own clock: since it was kept, or since it began to be. */
+export type StoredObject = { name: string; ageMs: number }
+
+/** Some of what there is, never more than memory is made for; a walk after `place` goes on behind it. */
+export type Page = { objects: StoredObject[]; place: string }
+
 /** An object never changes once it has its name. */
 export type Storage = {
   openPart(part: NewPart): Promise<PartWriter>
@@ -18,6 +24,10 @@ export type Storage = {
   /** Removing what is not there is a success. */
   remove(objects: string[]): Promise<void>
   removeSession(sessionId: string): Promise<void>
+  /** Every object, the parts of a session or what else stands among them, from behind a place on; '' is the beginning. */
+  walk(place: string): AsyncIterable<Page>
+  /** Removes what killed processes have left that never became an object, if it is at least this old. */
+  removeLeftovers(ageMs: number): Promise<void>
   /** Writes, reads and removes a small object, to know that it can be done. */
   probe(): Promise<void>
   close(): void

@@ -38,7 +38,11 @@ export async function retrieveEvent({ db }: { db: Db }, caller: Caller, id: stri
   const row = isId('evt', id)
     ? await db.selectFrom('events').select(columns).where('id', '=', id).executeTakeFirst()
     : undefined
-  if (!row) throw new ApiError('event_not_found', `there is no event ${id.slice(0, 64)}`)
+  if (!row)
+    throw new ApiError(
+      'event_not_found',
+      `there is no event ${id.slice(0, 64)}; it may be older than events are kept`,
+    )
   if (row.organisation_id !== caller.organisationId) {
     throw new ApiError('organisation_mismatch', `event ${id} belongs to another organisation`)
   }

@@ -120,6 +120,36 @@ export function storageSuite(
     await assert.rejects(recording.read(0, whole.length + 1), RangeError)
   })
 
+  test(`${name}: a walk comes by every object once with its age, and goes on behind any place`, async () => {
+    const { storage, list } = await open()
+    for (let session = 0; session < 5; session++) {
+      const id = newSession()
+      for (const number of [1, 2]) await keep(storage, id, number, Buffer.from('abc'))
+    }
+    const all = await list()
+    const pages = await Array.fromAsync(storage.walk(''))
+    const objects = pages.flatMap((page) => page.objects)
+    assert.deepEqual(objects.map((object) => object.name).sort(), all)
+    for (const { name: object, ageMs } of objects)
+      assert.ok(Math.abs(ageMs) < 600_000, `${object} is ${ageMs} ms old`)
+    for (const [index, { place }] of pages.entries()) {
+      const behind = (await Array.fromAsync(storage.walk(place))).flatMap((page) => page.objects)
+      const expected = pages.slice(index + 1).flatMap((page) => page.objects)
+      assert.deepEqual(
+        behind.map((object) => object.name),
+        expected.map((object) => object.name),
+      )
+    }
+  })
+
+  test(`${name}: a part on its way is no object that a walk comes by`, async () => {
+    const { storage } = await open()
+    const writer = await storage.openPart(announced(newSession(), 1, Buffer.from('abc')))
+    await writer.write([Buffer.from('abc')])
+    assert.deepEqual(await Array.fromAsync(storage.walk('')), [])
+    await writer.discard()
+  })
+
   test(`${name}: the probe tries the storage and leaves nothing`, async () => {
     const { storage, list } = await open()
     await storage.probe()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { newNonce } from '../../ids.ts'
 import { isPassing, openClient, Refused, type S3Settings } from './client.ts'
-import { checksumHeaders } from './store.ts'
+import { checksumHeaders, PROBES } from './store.ts'
 
 /** Which wrong bytes the store itself refuses. None of it is needed: every byte is hashed on our side. */
 export type Enforced = { bodySha256: boolean; checksumSha256: boolean; contentMd5: boolean }
@@ -12,7 +12,7 @@ export type Enforced = { bodySha256: boolean; checksumSha256: boolean; contentMd
  */
 export async function examine(settings: S3Settings): Promise<Enforced | undefined> {
   const client = await openClient(settings)
-  const key = `probes/${newNonce()}`
+  const key = `${PROBES}${newNonce()}`
   const wrong = randomBytes(32).toString('hex')
   const put = async (said: { bodySha256?: string; headers?: Record<string, string> }) => {
     const answer = await client.try({ method: 'PUT', key, body: Buffer.from('probe'), ...said })

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { newNonce } from '../../ids.ts'
 import { folderOf, newObjectName } from '../object-name.ts'
-import { type NewPart, ObjectLost, type PartWriter, type Storage, StorageUnavailable } from '../storage.ts'
+import {
+  type NewPart,
+  ObjectLost,
+  type Page,
+  type PartWriter,
+  type Storage,
+  StorageUnavailable,
+  type StoredObject,
+} from '../storage.ts'
 import type { S3Response } from './answer.ts'
 import { contentMd5, openClient, Refused, type S3Client, type S3Settings } from './client.ts'
 import { openPut } from './put.ts'
@@ -13,6 +21,7 @@ import { elementsOf, textOf, withEntities } from './xml.ts'
 
 /** Stores take 1000 in one request, but a slow one is silent over so many for longer than we listen. */
 const DELETE_BATCH = 250
+export const PROBES = 'probes/'
 
 export async function openS3(settings: S3Settings): Promise<Storage> {
   const client = await openClient(settings)
@@ -21,7 +30,13 @@ export async function openS3(settings: S3Settings): Promise<Storage> {
     read: (object, offset, length) => read(client, object, offset, length),
     remove: (objects) => remove(client, objects),
     async removeSession(sessionId) {
-      for await (const page of list(client, folderOf(sessionId))) await remove(client, page)
+      for await (const { objects } of list(client, folderOf(sessionId)))
+        await remove(client, namesOf(objects))
+    },
+    walk: (place) => list(client, 'sessions/', place),
+    async removeLeftovers(ageMs) {
+      for await (const { objects } of list(client, PROBES))
+        await remove(client, namesOf(objects.filter((object) => object.ageMs >= ageMs)))
     },
     probe: () => probe(client),
     close: () => client.close(),
@@ -94,21 +109,29 @@ async function remove(client: S3Client, objects: string[]): Promise<void> {
   }
 }
 
-/** The names below a prefix, a page at a time. */
-async function* list(client: S3Client, prefix: string): AsyncIterable<string[]> {
-  for (let token: string | undefined = ''; token !== undefined; ) {
-    const query: Record<string, string> = {
-      'list-type': '2',
-      prefix,
-      ...(token !== '' && { 'continuation-token': token }),
-    }
+/** What is below a prefix and behind a name, in the order of names, a page at a time. */
+async function* list(client: S3Client, prefix: string, after = ''): AsyncIterable<Page> {
+  for (let place = after, isMore = true; isMore; ) {
+    const query: Record<string, string> = { 'list-type': '2', prefix, ...(place && { 'start-after': place }) }
     const answer: S3Response = await refusedAsUnavailable(client.send({ method: 'GET', query }))
     const xml = answer.body.toString()
-    const found = elementsOf(xml, 'Contents').flatMap((entry) => textOf(entry, 'Key') ?? [])
-    if (found.length > 0) yield found
-    token = textOf(xml, 'IsTruncated') === 'true' ? textOf(xml, 'NextContinuationToken') : undefined
+    // Both times are the store's: what our clock says does not matter.
+    const now = Date.parse(answer.headers.date ?? '') || Date.now()
+    const objects = elementsOf(xml, 'Contents').map((entry) => ({
+      name: textOf(entry, 'Key') ?? '',
+      // What has no time is new.
+      ageMs: now - Date.parse(textOf(entry, 'LastModified') ?? '') || 0,
+    }))
+    const last = objects.at(-1)?.name
+    if (last === undefined) return
+    if (last === place) throw new StorageUnavailable('the store lists the same names again and again')
+    yield { objects, place: last }
+    place = last
+    isMore = textOf(xml, 'IsTruncated') === 'true'
   }
 }
+
+const namesOf = (objects: StoredObject[]): string[] => objects.map(({ name }) => name)
 
 async function refusedAsUnavailable<T>(asked: Promise<T>): Promise<T> {
   try {
@@ -119,7 +142,7 @@ async function refusedAsUnavailable<T>(asked: Promise<T>): Promise<T> {
 }
 
 async function probe(client: S3Client): Promise<void> {
-  const key = `probes/${newNonce()}`
+  const key = `${PROBES}${newNonce()}`
   const body = randomBytes(16)
   await refusedAsUnavailable(client.send({ method: 'PUT', key, body }))
   try {
