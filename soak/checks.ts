@@ -42,7 +42,7 @@ export async function checkAll({ db, bucket, ledger }: Deps): Promise<Verdict[]>
       ...(await checkRecordings(db, storage, ledger)),
       await checkEnds(db),
       await checkEvents(db, ledger),
-      await checkObjects(db, bucket),
+      ...(await checkObjects(db, bucket)),
       {
         what: 'answers that no fault explains',
         found: told(ledger.surprises),
@@ -125,15 +125,24 @@ async function checkEvents(db: Db, { events }: Ledger): Promise<Verdict> {
   }
 }
 
-async function checkObjects(db: Db, bucket: S3Settings): Promise<Verdict> {
+async function checkObjects(db: Db, bucket: S3Settings): Promise<Verdict[]> {
   const rows = await db.selectFrom('parts').select('object').execute()
+  const named = new Set(rows.map(({ object }) => object))
   const objects = new Set(await listObjects(bucket))
-  const lost = rows.filter(({ object }) => !objects.has(object)).map(({ object }) => object)
-  return {
-    what: 'parts without an object',
-    found: `of ${rows.length}: ${told(lost)}`,
-    holds: lost.length === 0,
-  }
+  const lost = [...named.difference(objects)]
+  const unnamed = [...objects.difference(named)]
+  return [
+    {
+      what: 'parts without an object',
+      found: `of ${named.size}: ${told(lost)}`,
+      holds: lost.length === 0,
+    },
+    {
+      what: 'objects without a row, once the collector has run',
+      found: `of ${objects.size}: ${told(unnamed)}`,
+      holds: unnamed.length === 0,
+    },
+  ]
 }
 
 /** None, or how many and the first of them. */

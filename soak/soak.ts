@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Stage } from '../bench/support/stage.ts'
 import { Tapedeck } from '../packages/sdk/src/index.ts'
+import { collect } from '../packages/server/src/admin.ts'
 import { openDatabase } from '../packages/server/src/db/database.ts'
 import { openFaultyStore } from '../packages/server/test/support/faulty-store.ts'
 import { openChance } from './chance.ts'
 import { checkAll, settle, type Verdict } from './checks.ts'
 import { startClients } from './clients.ts'
-import { openCluster } from './cluster.ts'
+import { openCluster, sharedEnv } from './cluster.ts'
 import { allFaults, type FaultName, startFaults } from './faults.ts'
 import { openLedger } from './ledger.ts'
 import { watchMemory } from './memory.ts'
@@ -86,10 +87,19 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
   const { db, close } = openDatabase({ connectionString: cluster.databaseUrl }, { maxConnections: 2 })
   stage.onEnd(close)
   await settle(db, SETTLE_WITHIN_MS, (left) => tell(`${left} left to be done`))
+  const collected = await collect(
+    { TAPEDECK_DATA_DIR: stage.dir, ...sharedEnv(cluster.databaseUrl, cluster.store.settings) },
+    { dryRun: false, alsoUnknown: false, tell() {}, signal: new AbortController().signal },
+  )
   const crashes = [...cluster.api, ...cluster.workers].filter((node) => node.crashes() > 0)
   const happened = [...faults.counts].map(([name, count]) => `${count} × ${name}`)
   return [
     { what: 'faults', found: happened.join(', ') || 'none', holds: true },
+    {
+      what: 'objects that the collector removed',
+      found: String(collected.left_over + collected.deleted),
+      holds: true,
+    },
     ...(await checkAll({ db, bucket: cluster.store.settings, ledger })),
     {
       what: 'answers of 500',
