@@ -1,5 +1,6 @@
 import { findLayout, isComment, type Layout, split } from './csv/layout.ts'
 import { hasColumns, rowTime } from './csv/row.ts'
+import { subjectOf } from './csv/subject.ts'
 import { type Block, sweep } from './linear/sweep.ts'
 import { note, openTally, report } from './linear/tally.ts'
 import { openTimeline } from './linear/timeline.ts'
@@ -49,7 +50,7 @@ function openRows(visitor: Visitor, layout: Layout) {
   const { separator, time, columns, header, hasHeaderRow } = layout
   const timeline = openTimeline(visitor)
   const channel = visitor.channel({
-    topic: 'table',
+    topic: subjectOf(split(header, separator)),
     schema: '',
     schemaEncoding: '',
     schemaData: Buffer.from(header, 'latin1').subarray(0, MAX_SCHEMA_BYTES),

@@ -195,6 +195,30 @@ suite('csv', () => {
     assert.ok(!csv.recognises(Uint8Array.from({ length: 4096 }, (_, n) => (n * 37) & 255)))
   })
 
+  for (const [header, subject] of [
+    ['#timestamp [ns],w_RS_S_x [rad s^-1],w_RS_S_y [rad s^-1],a_RS_S_x [m s^-2]', 'imu'],
+    ['time,gyro_x,gyro_y,acc_x', 'imu'],
+    ['timestamp,tx,ty,tz,qx,qy,qz,qw', 'pose'],
+    ['#timestamp, p_RS_R_x [m], p_RS_R_y [m], q_RS_w [], q_RS_x []', 'pose'],
+    ['time,Latitude (deg),Longitude (deg)', 'gps'],
+    ['timestamp,filename', 'table'],
+    ['time,accuracy,x', 'table'],
+  ] as const) {
+    test(`columns say what they measure: ${header} is ${subject}`, async () => {
+      const row = (second: number) => `${second}${',1'.repeat(header.split(',').length - 1)}\n`
+      const { channels } = await scan(
+        `${header}\n`,
+        row(1_700_000_000),
+        row(1_700_000_001),
+        row(1_700_000_002),
+      )
+      assert.deepEqual(
+        channels.map(({ topic }) => topic),
+        [subject],
+      )
+    })
+  }
+
   test('no bytes and no table are told as what they are', async () => {
     assert.deepEqual(codes(await scan('')), ['recording_empty'])
     assert.deepEqual(codes(await scan('no table\n')), ['recording_empty'])

@@ -194,7 +194,7 @@ test('page by page, every search gives each segment once, in the order of the wh
   for (const query of [
     'site=track',
     `channel=${channel}&site=track`,
-    'kind=table&site=track',
+    'kind=imu&site=track',
     'issue=message_gap&site=track',
     'severity=warning&site=track',
     'text=round',
