@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import {
@@ -85,6 +85,19 @@ test('/metrics names no session, so that it does not grow with them', async () =
   await call(service.url, 'GET', `/v1/sessions/${session.id}`, { key: service.key })
   const text = await (await fetch(`${service.url}/metrics`)).text()
   assert.ok(!text.includes('ses_'))
+})
+
+test('every metric that docs/operating.md tells of is there', async () => {
+  const elsewhere = new Set(['tapedeck_rate_limits_shared', 'tapedeck_previous_secret_needed_seconds'])
+  const docs = await readFile('docs/operating.md', 'utf8')
+  const named = new Set([...docs.matchAll(/\btapedeck_\w+/g)].map(([name]) => name.replace(/_count$/, '')))
+  const text = await (await fetch(`${service.url}/metrics`)).text()
+  const told = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name))
+  assert.ok(named.size > 10)
+  assert.deepEqual(
+    [...named].filter((name) => !told.has(name) && !elsewhere.has(name)),
+    [],
+  )
 })
 
 test('every request has an id of its own', async () => {
