@@ -1,36 +1,53 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { before, test } from 'node:test'
+import { sql } from 'kysely'
 import type { Overrides } from '../src/app.ts'
+import { openDatabase } from '../src/db/database.ts'
 import { newId } from '../src/ids.ts'
+import { collectAll } from '../src/operate/collect-all.ts'
 import { ABANDONED_MS, findUnnamed } from '../src/operate/unnamed-objects.ts'
 import { MAX_PART_MS } from '../src/sessions/parts.ts'
 import { folderOf, newObjectName } from '../src/storage/object-name.ts'
 import { openStorage, type StorageSettings } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/storage.ts'
+import { needsProc } from './embedded/processes.ts'
+import { tempDir } from './embedded/temp-dir.ts'
 import { undoAfter } from './embedded/undo.ts'
-import { call, checksum, complete, createSession, recording, uploadAll, urlOf } from './support/client.ts'
+import {
+  call,
+  checksum,
+  complete,
+  createSession,
+  putPart,
+  recording,
+  uploadAll,
+  urlOf,
+} from './support/client.ts'
 import { testClock } from './support/clock.ts'
 import { filesOf, incomingFiles } from './support/disk.ts'
 import { endWithFile } from './support/ending.ts'
+import { holding } from './support/hold.ts'
+import { startProcess } from './support/process.ts'
 import { head, openRaw } from './support/raw.ts'
 import { assertRefused } from './support/refusal.ts'
 import { s3Env, startStore, type TestStore } from './support/s3.ts'
 import { seedSession } from './support/seed.ts'
-import { type Service, startService } from './support/service.ts'
+import { createDatabase, type Service, startService } from './support/service.ts'
 import { until } from './support/until.ts'
 
 const DAY_MS = 24 * 3600_000
 const often: Overrides = { collectPace: { firstAfterMs: 0, lookEveryMs: 20, walkEveryMs: 0, pauseMs: 0 } }
 const once: Overrides = { collectPace: { firstAfterMs: 0, lookEveryMs: 20, walkEveryMs: DAY_MS, pauseMs: 0 } }
 
+const clock = testClock()
 let service: Service
 let store: TestStore
 const ending = endWithFile()
 before(async () => {
   store = await startStore(1)
   ending.after(() => store.close())
-  service = await startService()
+  service = await startService({ clock })
   ending.after(() => service.close())
 })
 
@@ -107,16 +124,13 @@ test('objects of a session that was deleted here go; of one that was never here,
   assert.deepEqual(fresh.unknown, [])
 })
 
-test('a part that was on its way for days gets no row, so that none can name what the collector has taken away', async (t) => {
-  const clock = testClock()
-  const slow = await startService({ clock })
-  undoAfter(t, () => slow.close())
+test('a part that was on its way for days gets no row, so that none can name what the collector has taken away', async () => {
   const bytes = recording(1)
-  const session = await createSession(slow, bytes)
-  const raw = await openRaw(slow.url)
+  const session = await createSession(service, bytes)
+  const raw = await openRaw(service.url)
   await raw.send(head('PUT', urlOf(session), { 'Content-Length': bytes.length, ...checksum(bytes) }))
   await raw.send(bytes.subarray(0, 100))
-  await until('the part is on its way in', async () => (await incomingFiles(slow.dataDir)).length > 0)
+  await until('the part is on its way in', async () => (await incomingFiles(service.dataDir)).length > 0)
   clock.advance(MAX_PART_MS + 1)
   await raw.send(bytes.subarray(100))
   assertRefused(await raw.answer(), 503, 'storage_unavailable')
@@ -124,8 +138,51 @@ test('a part that was on its way for days gets no row, so that none can name wha
   await until(
     'its object is gone',
     async () =>
-      (await filesOf(slow.dataDir, session.id)).filter((path) => path.includes('00001-')).length === 0,
+      (await filesOf(service.dataDir, session.id)).filter((path) => path.includes('00001-')).length === 0,
   )
+})
+
+test('killed between an object and its row, the service leaves an object that the collector takes away', {
+  skip: needsProc,
+}, async (t) => {
+  const [dataDir, databaseUrl] = [tempDir(t), await createDatabase()]
+  const env = {
+    DATABASE_URL: databaseUrl,
+    TAPEDECK_SECRET: 'a secret that only the tests use, and all of them',
+  }
+  const first = await startProcess(t, { dataDir, env })
+  const { key = '' } = first
+  const { db, close } = openDatabase({ connectionString: databaseUrl }, { maxConnections: 2 })
+  undoAfter(t, close)
+  const storage = await openStorage({ kind: 'disk', root: `${dataDir}/recordings` })
+  const bytes = recording(1)
+  const session = await createSession({ url: first.url, key }, bytes)
+  // The row of the part waits for that of its session.
+  await holding(db, sql`select 1 from sessions where id = ${session.id} for update`, async () => {
+    const cut = putPart(urlOf(session), bytes).catch(() => {})
+    await until('the object is there', async () => (await namesIn(storage)).length === 1)
+    first.kill('SIGKILL')
+    await first.exited
+    await cut
+  })
+  const [orphan = ''] = await namesIn(storage)
+  const { url } = await startProcess(t, { dataDir, env })
+  const { pathname, search } = new URL(urlOf(session))
+  const sent = await putPart(`${url}${pathname}${search}`, bytes)
+  const parts = [{ number: 1, etag: sent.headers.get('etag') ?? '' }]
+  const wishes = { dryRun: false, alsoUnknown: false, tell() {}, signal: new AbortController().signal }
+  assert.equal((await collectAll({ db, storage }, wishes)).left_over, 0)
+  assert.equal((await complete({ url, key }, session.id, parts)).status, 200)
+  assert.deepEqual(await collectAll({ db, storage }, wishes), {
+    seen: 2,
+    left_over: 1,
+    deleted: 0,
+    unknown: 0,
+  })
+  const [kept = '', ...others] = await namesIn(storage)
+  assert.notEqual(kept, orphan)
+  assert.deepEqual(others, [])
+  assert.deepEqual(Buffer.from(await storage.read(kept, 0, bytes.length)), Buffer.from(bytes))
 })
 
 for (const kind of ['disk', 's3'] as const) {
