@@ -7,8 +7,8 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { type Connection, type Database, openDatabase } from '../src/db/database.ts'
-import { findRunning, startEmbedded } from '../src/db/embedded/start.ts'
+import { type Database, openDatabase } from '../src/db/database.ts'
+import { startEmbedded } from '../src/db/embedded/start.ts'
 import { systemCode } from '../src/errors.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { openClient, type S3Settings } from '../src/storage/s3/client.ts'
@@ -19,6 +19,7 @@ import { undoAfter } from './embedded/undo.ts'
 import { call, complete, createSession, putPart, recording, sha256, urlOf } from './support/client.ts'
 import { postmasterOf, startProcess } from './support/process.ts'
 import { objectsOf, s3Env, startStore } from './support/s3.ts'
+import { startService } from './support/service.ts'
 import { until } from './support/until.ts'
 
 // Backups as docs/operating.md tells them, taken while uploads are under way, and restored in another place. Whatever was
@@ -57,19 +58,17 @@ test('embedded: a snapshot and a copy of the stopped service have everything tha
   assert.equal(spawnSync('cp', ['--archive', live, copy]).status, 0)
 
   await rm(join(snapshot, 'pg18', 'postmaster.pid'))
-  const restored = await startProcess(t, { dataDir: snapshot })
-  assert.equal((await call(restored.url, 'GET', '/readyz')).status, 200)
-  await assertEmbedded((await findRunning(snapshot)) ?? assert.fail(), snapshot, beforeSnapshot)
-  const { connection, stop } = await startEmbedded(copy)
-  undoAfter(t, () => stop())
-  await assertEmbedded(connection, copy, uploads.soFar())
+  await assertEmbedded(snapshot, beforeSnapshot)
+  await assertEmbedded(copy, uploads.soFar())
 })
 
-async function assertEmbedded(connection: Connection, dataDir: string, before: Acknowledged): Promise<void> {
+async function assertEmbedded(dataDir: string, before: Acknowledged): Promise<void> {
+  const { connection, stop } = await startEmbedded(dataDir)
   const database = openDatabase(connection, { maxConnections: 1 })
   const storage = await openStorage({ kind: 'disk', root: join(dataDir, 'recordings') })
   await assertWhole(database, storage, before)
   await database.close()
+  await stop()
 }
 
 test('PostgreSQL and S3: the database first and the bucket after it have everything that was acknowledged', async (t) => {
@@ -77,26 +76,24 @@ test('PostgreSQL and S3: the database first and the bucket after it have everyth
   undoAfter(t, () => store.close())
   const [bucket, bucketCopy] = [store.bucket(), store.bucket()]
   const live = await startServer(t, tempDir(t))
-  const secret = { TAPEDECK_SECRET: 'a secret that only the tests use, and all of them' }
-  const service = await startProcess(t, {
-    dataDir: tempDir(t),
-    env: { DATABASE_URL: live.url, ...secret, ...s3Env(bucket) },
-  })
-  const uploads = keepUploading({ url: service.url, key: service.key ?? '' })
+  const service = await startService({ env: { DATABASE_URL: live.url, ...s3Env(bucket) } })
+  undoAfter(t, () => service.close())
+  const uploads = keepUploading(service)
   await uploads.until(12)
 
   const restored = tempDir(t)
   const before = await baseBackup(live.url, join(live.dir, 'pg18'), join(restored, 'pg18'), uploads.soFar)
   await copyObjects(bucket, bucketCopy)
   await uploads.stop()
-  service.kill('SIGKILL')
-  await service.exited
-  await live.stop()
 
   const { url } = await startServer(t, restored)
   const again = await startProcess(t, {
     dataDir: tempDir(t),
-    env: { DATABASE_URL: url, ...secret, ...s3Env(bucketCopy) },
+    env: {
+      DATABASE_URL: url,
+      TAPEDECK_SECRET: 'only the secrets of endpoints need the same',
+      ...s3Env(bucketCopy),
+    },
   })
   const database = openDatabase({ connectionString: url }, { maxConnections: 1 })
   const storage = await openStorage({ kind: 's3', ...bucketCopy })
@@ -180,7 +177,7 @@ async function startServer(t: TestContext, dir: string) {
   const port = await freePort()
   const { stop, connection } = await startEmbedded(dir, { listenTcpPort: port })
   undoAfter(t, () => stop())
-  return { dir, url: `postgres://${connection.user}@127.0.0.1:${port}/postgres`, stop }
+  return { dir, url: `postgres://${connection.user}@127.0.0.1:${port}/postgres` }
 }
 
 async function freePort(): Promise<number> {

@@ -25,9 +25,6 @@ test('a trusted proxy says where a request comes from, and each address has a bu
 })
 
 test('nobody else is believed', async () => {
-  assert.deepEqual(await statusesFrom(['198.51.100.1', '198.51.100.2'], {}), [401, 429])
-  assert.deepEqual(
-    await statusesFrom(['198.51.100.1', '198.51.100.2'], { TAPEDECK_TRUSTED_PROXIES: '10.0.0.0/8' }),
-    [401, 429],
-  )
+  const env = { TAPEDECK_TRUSTED_PROXIES: '10.0.0.0/8' }
+  assert.deepEqual(await statusesFrom(['198.51.100.1', '198.51.100.2'], env), [401, 429])
 })
