@@ -103,13 +103,16 @@ test('PostgreSQL and S3: the database first and the bucket after it have everyth
   assert.equal((await call(again.url, 'GET', '/readyz')).status, 200)
 })
 
+/** So many are under way through all of a backup, and no more have to be read again. */
+const MOST = 60
+
 /** Uploads small recordings, one after the other in two lanes, and completes some: reading them takes long. */
 function keepUploading(where: Where) {
   const acknowledged: Acknowledged = { parts: [], sessions: [] }
   let stopping = false
   let seed = 0
   async function lane(): Promise<void> {
-    while (!stopping) {
+    while (!stopping && seed < MOST) {
       const bytes = recording(1, ++seed)
       const toComplete = seed === 2 || seed === 11
       const digest = sha256(bytes).toString('hex')
