@@ -13,10 +13,10 @@ import { joinAsNode } from '../src/db/nodes.ts'
 import { decrypt, deriveSecrets, type Keys } from '../src/secrets.ts'
 import { sign } from '../src/webhooks/sign.ts'
 import { tempDir } from './embedded/temp-dir.ts'
+import { undoAfter } from './embedded/undo.ts'
 import { type Browser, joinAsOwner, openBrowser, PASSWORD } from './support/browser.ts'
 import { type Answer, call, createSession, putPart, recording, urlOf } from './support/client.ts'
 import { endWithFile } from './support/ending.ts'
-import { startProcess } from './support/process.ts'
 import { type Receiver, startReceiver } from './support/receiver.ts'
 import { assertRefused } from './support/refusal.ts'
 import { createDatabase } from './support/service.ts'
@@ -223,14 +223,18 @@ test('a node whose secret does not go with those of the running ones is refused'
 
 test('the secret of an embedded service is made anew when it is moved away, and the old one is accepted', async (t) => {
   const own = tempDir(t)
-  const earlier = await startProcess(t, { dataDir: own })
-  const where = { key: earlier.key ?? '' }
-  const session = await createSession({ ...where, url: earlier.url }, bytes)
-  earlier.kill('SIGTERM')
-  await earlier.exited
+  const start = async () => {
+    const config = readConfig({ TAPEDECK_PORT: '0', TAPEDECK_DATA_DIR: own })
+    const app = await startApp(config, pino({ level: 'silent' }), { loadLimits: { loopDelayMs: 60_000 } })
+    undoAfter(t, () => app.close())
+    return { ...app, url: app.addresses.baseUrl }
+  }
+  const earlier = await start()
+  const session = await createSession({ url: earlier.url, key: earlier.firstKey?.key ?? '' }, bytes)
+  await earlier.close()
   const old = await readFile(join(own, 'secret'), 'utf8')
   await rename(join(own, 'secret'), join(own, 'secret.previous'))
-  const later = await startProcess(t, { dataDir: own })
+  const later = await start()
   assert.notEqual(await readFile(join(own, 'secret'), 'utf8'), old)
   const { pathname, search } = new URL(urlOf(session))
   assert.equal((await putPart(`${later.url}${pathname}${search}`, bytes)).status, 200)
