@@ -8,7 +8,7 @@ import type { Config } from './config.ts'
 import { openAccounts, SIGN_IN_S } from './console/accounts.ts'
 import { makeFirstLink } from './console/invitations.ts'
 import { openBackingDatabase } from './db/backing.ts'
-import type { Connection, Db } from './db/database.ts'
+import { type Connection, type Db, isUnavailable } from './db/database.ts'
 import { joinAsNode, type Node } from './db/nodes.ts'
 import { operations } from './http/api.ts'
 import { registerConsoleOperations } from './http/console-operation.ts'
@@ -21,7 +21,7 @@ import { openApiDocument } from './http/openapi.ts'
 import { openRateLimit, openSignInLimit } from './http/rate-limit.ts'
 import { registerReference } from './http/reference.ts'
 import { buildHealthServer, buildServer, defaultPatience, type Patience } from './http/server.ts'
-import { type Jobs, openJobs } from './jobs/jobs.ts'
+import { type Handlers, type Jobs, openJobs } from './jobs/jobs.ts'
 import { watchBacklog } from './operate/backlog.ts'
 import { calmPace, type Pace, startCollecting } from './operate/collector.ts'
 import { registerHealth } from './operate/health.ts'
@@ -37,7 +37,7 @@ import { openUploadLinks } from './sessions/upload-links.ts'
 import { removeIncoming } from './storage/disk.ts'
 import { openIntake } from './storage/intake.ts'
 import { openStorage, type StorageSettings, storageSettings } from './storage/open.ts'
-import type { Storage } from './storage/storage.ts'
+import { type Storage, StorageUnavailable } from './storage/storage.ts'
 import { startDelivering } from './webhooks/deliver.ts'
 import { openEventFeed } from './webhooks/event-feed.ts'
 import { moveSecrets } from './webhooks/move-secrets.ts'
@@ -80,6 +80,7 @@ type Base = {
   overrides: Overrides
   log: FastifyBaseLogger
   onError: (error: unknown) => void
+  onLost: (error: Error, sessionId: string) => void
   clock: Clock
   /** What has to be ended, the last first. */
   closers: (() => Promise<unknown>)[]
@@ -112,6 +113,8 @@ export async function startApp(
   overrides: Overrides = {},
 ): Promise<App> {
   const onError = (err: unknown) => log.warn({ err }, 'background work failed; it will be tried again')
+  const onLost = (err: Error, sessionId: string) =>
+    log.error({ err, sessionId }, 'an acknowledged part is lost')
   const clock = overrides.clock ?? systemClock
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -162,6 +165,7 @@ export async function startApp(
       overrides,
       log,
       onError,
+      onLost,
       clock,
       closers,
       db,
@@ -186,8 +190,8 @@ export async function startApp(
 
 /** Jobs, deliveries and what has to be done now and then. */
 async function startWorking(base: Base): Promise<void> {
-  const { config, overrides, log, onError, clock, closers, db, connection, storage, storageSettings } = base
-  const { jobs, announcer, targets, secrets } = base
+  const { config, overrides, log, onError, onLost, clock, closers, db, connection, storage } = base
+  const { storageSettings, jobs, announcer, targets, secrets } = base
   const limits = {
     memoryBytes: config.processingMemoryMb * 2 ** 20,
     timeMs: config.processingTimeS * 1000,
@@ -200,14 +204,18 @@ async function startWorking(base: Base): Promise<void> {
     announcer,
     segmentS: config.segmentS,
     limits,
-    onLost: (err: Error, sessionId: string) => log.error({ err, sessionId }, 'an acknowledged part is lost'),
+    onLost,
+    onLate: (sessionId: string) =>
+      log.warn({ sessionId }, 'this worker was taken for dead; what it found does not count'),
   }
-  await jobs.work({
-    'process-session': ({ sessionId }, signal) => processSession(processing, sessionId, signal),
-    'give-up-session': ({ sessionId }) => giveUpSession(processing, sessionId),
+  const handlers: Handlers = {
+    'process-session': ({ sessionId }, claim) => processSession(processing, sessionId, claim),
+    'give-up-session': ({ sessionId }, claim) => giveUpSession(processing, sessionId, claim),
     'remove-objects': ({ sessionId, objects }) =>
       objects === 'all' ? storage.removeSession(sessionId) : storage.remove(objects),
-  })
+  }
+  const isOutage = (error: unknown) => error instanceof StorageUnavailable || isUnavailable(error)
+  await jobs.work(handlers, { db, isOutage })
   const admitting = every(ADMIT_EVERY_MS, () => admitWaiting(db, jobs), onError)
   const seeding = every(SEED_EVERY_MS, () => seedSandboxes({ db, storage, clock }), onError)
   const sweeping = every(SWEEP_EVERY_MS, (signal) => sweep(db, config, signal), onError)
@@ -257,7 +265,7 @@ function startCollector({ overrides, log, onError, db, node, storage, metrics }:
 /** The API, the endpoint that takes parts, and the console. */
 async function serve(base: Base): Promise<Served> {
   const { config, overrides, log, onError, clock, closers, db, connection, node, secrets, storage } = base
-  const { storageSettings, jobs, announcer, targets, metrics } = base
+  const { storageSettings, jobs, announcer, targets, metrics, onLost } = base
   const intake = await openIntake({
     storage: storageSettings,
     idleTimeoutMs: overrides.uploadIdleMs ?? UPLOAD_IDLE_MS,
@@ -291,6 +299,7 @@ async function serve(base: Base): Promise<Served> {
     cursorKeys: secrets.cursors,
     webhookKeys: secrets.webhookSecrets,
     intake,
+    onLost,
   })
   const consoleUrl = () => addresses.consoleUrl
   const accounts = openAccounts({

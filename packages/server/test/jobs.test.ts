@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { afterEach, beforeEach, test } from 'node:test'
+import { sql } from 'kysely'
 import { type Database, openDatabase } from '../src/db/database.ts'
+import type { Claim } from '../src/jobs/claim.ts'
 import { type Handlers, type Jobs, openJobs } from '../src/jobs/jobs.ts'
 import { createDatabase } from './support/service.ts'
 import { until } from './support/until.ts'
@@ -69,6 +71,51 @@ test('a job that fails at every try is given up once', async () => {
   await enqueue('poison')
   assert.deepEqual(await givenUp, ['poison'])
   assert.equal(tries, 3)
+})
+
+test('a job that meets an outage is put back, and no outage counts as one of its tries', async () => {
+  const outages = { db: database.db, isOutage: (error: unknown) => String(error).includes('outage') }
+  const tries: string[] = []
+  const unlucky = async () => {
+    tries.push(tries.length % 2 === 0 ? 'an outage' : 'a fault')
+    throw new Error(tries.at(-1))
+  }
+  const patient = await openJobs(database.connection, () => {}, { outagePauseS: 0 })
+  await patient.work(handlers({ 'process-session': unlucky }), outages)
+  const givenUp = once(ran, 'give-up-session')
+  await enqueue('poison')
+  assert.deepEqual(await givenUp, ['poison'])
+  assert.equal(tries.filter((met) => met === 'a fault').length, 3)
+  await patient.stop()
+})
+
+test('a job that was taken over by another worker is not settled by the first, and nothing of it is written', async () => {
+  const outcome = once(ran, 'outcome')
+  const taken = async ({ sessionId }: { sessionId: string }, claim: Claim) => {
+    await sql`update jobs.job set retry_count = retry_count + 1 where data->>'sessionId' = ${sessionId}`.execute(
+      database.db,
+    )
+    ran.emit('outcome', await database.db.transaction().execute((trx) => claim.settle(trx)))
+  }
+  await jobs.work(handlers({ 'process-session': taken }))
+  await enqueue('taken over')
+  assert.deepEqual(await outcome, [false])
+})
+
+test('a job is settled with what it did, or not at all', async () => {
+  const [settled, rolledBack] = [once(ran, 'settled'), once(ran, 'again')]
+  const handler = async (_: object, claim: Claim) => {
+    const failing = database.db.transaction().execute(async (trx) => {
+      await claim.settle(trx)
+      throw new Error('on purpose')
+    })
+    await assert.rejects(failing, /on purpose/)
+    ran.emit('again', await database.db.transaction().execute((trx) => claim.settle(trx)))
+    ran.emit('settled', await database.db.transaction().execute((trx) => claim.settle(trx)))
+  }
+  await jobs.work(handlers({ 'process-session': handler }))
+  await enqueue('one')
+  assert.deepEqual([await rolledBack, await settled], [[true], [false]])
 })
 
 test('a job without a handler keeps the service from starting', async () => {

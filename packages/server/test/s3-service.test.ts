@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Session } from '@tapedeck/contract'
+import { sql } from 'kysely'
 import type { S3Settings } from '../src/storage/s3/client.ts'
 import { openS3 } from '../src/storage/s3/store.ts'
 import {
@@ -16,6 +17,7 @@ import {
 } from './support/client.ts'
 import { endWithFile } from './support/ending.ts'
 import { type FaultyStore, openFaultyStore } from './support/faulty-store.ts'
+import { imuTable } from './support/imu-table.ts'
 import { assertRefused } from './support/refusal.ts'
 import { objectsOf, s3Env, startStore } from './support/s3.ts'
 import { type Service, startService } from './support/service.ts'
@@ -40,19 +42,8 @@ before(async () => {
 const isPart = (method: string, path: string) => method === 'PUT' && path.includes('/sessions/')
 const objects = (id: string) => objectsOf(bucket, `sessions/${id.slice(-2)}/${id}/`)
 
-/** Rows of a table of times, so many that it has two parts, and one that spans blocks. */
-function table(rows: number): Uint8Array<ArrayBuffer> {
-  const start = BigInt(Date.UTC(2026, 2, 14, 9)) * 1_000_000n
-  const line = (tick: number) => `${start + BigInt(tick) * 10_000_000n},0.01,0.02,0.03,0.1,0.2,9.81`
-  const head =
-    '#timestamp [ns],w_x [rad s^-1],w_y [rad s^-1],w_z [rad s^-1],a_x [m s^-2],a_y [m s^-2],a_z [m s^-2]'
-  return new TextEncoder().encode(
-    `${[head, ...Array.from({ length: rows }, (_, tick) => line(tick))].join('\n')}\n`,
-  )
-}
-
 test('s3: a recording in two parts is uploaded, verified and read', async () => {
-  const bytes = table(180_000)
+  const bytes = imuTable(180_000)
   assert.ok(bytes.length > 8_000_000)
   const { session, parts } = await uploadAll(service, bytes, { filename: 'imu0.csv' })
   assert.equal((await objects(session.id)).length, 2)
@@ -103,7 +94,7 @@ test('s3: a replaced part is removed, and so is everything of a deleted session'
 })
 
 test('s3: a part that the store has lost is an issue, and never read as anything else', async () => {
-  const bytes = table(180_000)
+  const bytes = imuTable(180_000)
   const { session, parts } = await uploadAll(service, bytes, { filename: 'imu0.csv' })
   await lose((await objects(session.id))[1])
   assert.equal((await complete(service, session.id, parts)).status, 200)
@@ -111,12 +102,33 @@ test('s3: a part that the store has lost is an issue, and never read as anything
   assert.deepEqual([status, issues.map(({ code }) => code)], ['failed', ['recording_lost']])
 })
 
-test('s3: a store that is slow for a moment while a recording is read does not fail it', async () => {
-  const { session, parts } = await uploadAll(service, table(6000), { filename: 'imu0.csv' })
-  faults.inject('busy', (method, path) => method === 'GET' && path.includes(session.id), 3)
+test('s3: a store that is away while a recording is read is waited for, and that does not count as a try', async () => {
+  const { session, parts } = await uploadAll(service, imuTable(6000), { filename: 'imu0.csv' })
+  // More than one reading asks for.
+  faults.inject('busy', (method, path) => method === 'GET' && path.includes(session.id), 5)
   const { body } = await complete(service, session.id, parts)
   assert.equal((body as Session).status, 'processing')
   assert.equal((await followSession(service, session.id)).status, 'processed')
+  const { rows } = await sql<{ retry_limit: number; retry_count: number }>`select retry_limit, retry_count
+    from jobs.job where name = 'process-session' and data->>'sessionId' = ${session.id}`.execute(
+    service.database.db,
+  )
+  assert.deepEqual(rows, Array(2).fill({ retry_limit: 2, retry_count: 0 }))
+})
+
+test('s3: a part that the store has lost before the completion is asked for again, and then the upload is complete', async () => {
+  const bytes = recording(3, 6)
+  const { session, parts } = await uploadAll(service, bytes)
+  await service.restart()
+  await lose((await objects(session.id)).find((name) => name.includes('/00002-')))
+  const refused = await complete(service, session.id, parts)
+  assertRefused(refused, 409, 'parts_missing')
+  const { body } = await call<Session>(service.url, 'GET', `/v1/sessions/${session.id}`, { key: service.key })
+  const [missing, ...others] = body.upload?.parts ?? []
+  assert.deepEqual([missing?.number, others], [2, []])
+  assert.equal((await putPart(missing?.url ?? '', partsOf(bytes)[1] ?? bytes)).status, 200)
+  assert.equal((await complete(service, session.id, parts)).status, 200)
+  await followSession(service, session.id)
 })
 
 test('s3: readiness says whether the store takes and gives bytes', async () => {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { systemCode } from '../errors.ts'
@@ -15,10 +16,17 @@ export type Database = {
   close(): Promise<void>
 }
 
-type Options = { maxConnections?: number; idleTimeoutMs?: number; onError?: (error: Error) => void }
+type Options = {
+  maxConnections?: number
+  idleTimeoutMs?: number
+  silenceMs?: number
+  onError?: (error: Error) => void
+}
 
 const STATEMENT_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 5_000
+/** The server ends what takes longer: one that says nothing for so long is gone, and its machine could not tell us. */
+const SILENCE_MS = STATEMENT_TIMEOUT_MS + 5_000
 
 export function openDatabase(connection: Connection, options: Options = {}): Database {
   const pool = new pg.Pool({
@@ -39,6 +47,7 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
   })
   pool.on('connect', (client) => {
     client.on('error', () => {})
+    endWhenSilent(client, options.silenceMs ?? SILENCE_MS)
     prepareStatements(client)
   })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
@@ -47,6 +56,12 @@ export function openDatabase(connection: Connection, options: Options = {}): Dat
     return db.destroy()
   }
   return { db, pool, connection, close }
+}
+
+/** Idle connections are closed by the pool long before. */
+function endWhenSilent(client: pg.PoolClient, silenceMs: number): void {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  stream.setTimeout(silenceMs, () => stream.destroy())
 }
 
 const INT8 = 20
@@ -74,15 +89,21 @@ function integer(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text)
 }
 
-const UNAVAILABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', '53300', '25006'])
+const UNAVAILABLE = new Set([
+  ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'],
+  // The way to it, or its name, is gone for a moment.
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'],
+  // Read-only while a standby is not yet promoted; a transaction that was ended because we stood still.
+  ...['25006', '25P03'],
+])
 
 /** Whether the database is away or cannot serve now, rather than refusing this statement. */
 export function isUnavailable(error: unknown): boolean {
   const code = systemCode(error)
-  // Class 57: shutdown and start-up, but for a cancelled statement; class 08: connection exceptions.
-  if (code) return UNAVAILABLE.has(code) || (/^(57|08)/.test(code) && code !== '57014')
+  // Class 57: shutdown and start-up, but for a cancelled statement; 08: connections; 53: no room, memory or slots left.
+  if (code) return UNAVAILABLE.has(code) || (/^(57|08|53)/.test(code) && code !== '57014')
   const message = error instanceof Error ? error.message : ''
-  return /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/.test(
+  return /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered|^Query read timeout/.test(
     message,
   )
 }

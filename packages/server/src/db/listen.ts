@@ -2,6 +2,8 @@ import pg from 'pg'
 import type { Connection } from './database.ts'
 
 const RECONNECT_MS = 1_000
+/** Silent for most of its life: a server that is gone without a word has to be asked for. */
+const KEEP_ALIVE_MS = 10_000
 
 /**
  * Hears the notices of a channel on a connection of its own. A lost connection is made again, and counts as a
@@ -18,7 +20,12 @@ export function listen(
   let retry: NodeJS.Timeout | undefined
 
   async function connect(): Promise<void> {
-    const fresh = new pg.Client({ ...connection, keepAlive: true, application_name: 'tapedeck listen' })
+    const fresh = new pg.Client({
+      ...connection,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      application_name: 'tapedeck listen',
+    })
     client = fresh
     let lost = false
     const lose = (error?: Error) => {

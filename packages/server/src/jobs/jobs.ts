@@ -1,7 +1,8 @@
 import type { Transaction } from 'kysely'
-import { fromKysely, PgBoss } from 'pg-boss'
-import type { Connection } from '../db/database.ts'
+import { fromKysely, type JobWithMetadata, PgBoss } from 'pg-boss'
+import type { Connection, Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
+import { type Claim, claimOf, giveBack } from './claim.ts'
 import { DELIVERIES, type DeliveryQueue, openDeliveryQueue, putQueue } from './delivery-queue.ts'
 
 // The queue: jobs live in the same database, are written in the transaction that causes them, and are tried
@@ -16,12 +17,15 @@ export type JobData = {
 }
 export type JobName = keyof JobData
 
-export type Handlers = { [Name in JobName]: (data: JobData[Name], signal: AbortSignal) => Promise<void> }
+export type Handlers = { [Name in JobName]: (data: JobData[Name], claim: Claim) => Promise<void> }
+
+/** What is nobody's fault and passes: a job that meets it is put back, and it does not count as a try. */
+export type Outages = { db: Db; isOutage: (error: unknown) => boolean }
 
 export type Jobs = {
   /** Adds a job in the caller's transaction: it exists if and only if that commits. */
   enqueue<Name extends JobName>(trx: Transaction<Tables>, name: Name, data: JobData[Name]): Promise<void>
-  work(handlers: Handlers): Promise<void>
+  work(handlers: Handlers, outages?: Outages): Promise<void>
   /** Deliveries are pulled rather than worked on: many at once, with a say in whose. */
   deliveries: DeliveryQueue
   backlog(): Promise<Backlog[]>
@@ -46,14 +50,20 @@ const SUPERVISE_S = 5
 /** Only for jobs that nobody was notified of: retries, and those of a lost notification. */
 const POLL_S = 1
 const STOP_TIMEOUT_MS = 10_000
+/** Jobs that are not done by then are put back, for which some of the time is left. */
+const PUT_BACK_AFTER_MS = 8_000
+const OUTAGE_PAUSE_S = 2
+const QUERY_TIMEOUT_MS = 30_000
 
 export async function openJobs(
   connection: Connection,
   onError: (error: Error) => void,
-  { pollS = POLL_S, alone = false } = {},
+  { pollS = POLL_S, outagePauseS = OUTAGE_PAUSE_S, alone = false } = {},
 ): Promise<Jobs> {
+  // A database that is silent for longer than this is not there any more.
+  const patient = { ...connection, query_timeout: QUERY_TIMEOUT_MS }
   const boss = new PgBoss({
-    ...connection,
+    ...patient,
     schema: 'jobs',
     application_name: 'tapedeck jobs',
     max: 6,
@@ -67,16 +77,22 @@ export async function openJobs(
   for (const name of names) await ensureQueue(boss, name)
   const deliveries = await openDeliveryQueue(boss)
   if (alone) for (const name of [...names, DELIVERIES]) await takeBack(boss, name)
+  const stopping = new AbortController()
   return {
     deliveries,
     backlog: () => backlogOf(boss),
     async enqueue(trx, name, data) {
       await boss.send(name, data, { db: fromKysely(trx) })
     },
-    async work(handlers) {
-      for (const name of names) await workOn(boss, name, handlers, pollS, onError)
+    async work(handlers, outages) {
+      const working = { boss, handlers, outages, outagePauseS, stopping: stopping.signal, pollS, onError }
+      for (const name of names) await workOn(working, name)
     },
-    stop: () => boss.stop({ graceful: true, timeout: STOP_TIMEOUT_MS }),
+    async stop() {
+      const impatience = setTimeout(() => stopping.abort(new Error('the service stops')), PUT_BACK_AFTER_MS)
+      await boss.stop({ graceful: true, timeout: STOP_TIMEOUT_MS })
+      clearTimeout(impatience)
+    },
   }
 }
 
@@ -122,31 +138,39 @@ async function backlogOf(boss: PgBoss): Promise<Backlog[]> {
   )
 }
 
-async function workOn<Name extends JobName>(
-  boss: PgBoss,
-  name: Name,
-  handlers: Handlers,
-  pollS: number,
-  onError: (error: Error) => void,
-): Promise<void> {
+type Working = {
+  boss: PgBoss
+  handlers: Handlers
+  outages: Outages | undefined
+  outagePauseS: number
+  stopping: AbortSignal
+  pollS: number
+  onError: (error: Error) => void
+}
+
+async function workOn<Name extends JobName>(working: Working, name: Name): Promise<void> {
+  const { boss, handlers, outages, outagePauseS, stopping, pollS, onError } = working
   const handler = handlers[name]
   if (!handler) throw new Error(`the job ${name} has no handler`)
   const worker: { id?: string } = {}
-  worker.id = await boss.work<JobData[Name]>(
+  worker.id = await boss.work(
     name,
     {
+      includeMetadata: true,
       localConcurrency: queues[name].concurrency,
       pollingIntervalSeconds: pollS,
       notifyPollingIntervalSeconds: pollS,
     },
-    async ([job]) => {
+    async ([job]: JobWithMetadata<JobData[Name]>[]) => {
       if (!job) return
+      const claim = claimOf(boss, job, stopping)
       try {
-        await handler(job.data, job.signal)
+        await handler(job.data, claim)
       } catch (error) {
         // It is kept with the job, where nobody looks.
         onError(error instanceof Error ? error : new Error(String(error)))
-        throw error
+        if (!outages || !(stopping.aborted || outages.isOutage(error))) throw error
+        await giveBack(boss, outages.db, job, claim, stopping.aborted ? 0 : outagePauseS)
       } finally {
         // A worker that takes one job at a time would wait for its next poll although more are queued.
         if (worker.id) boss.notifyWorker(worker.id)

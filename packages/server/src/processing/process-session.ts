@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Analysis, IssueCode } from '@tapedeck/analysis'
-import type { Db } from '../db/database.ts'
+import { type Db, isUnavailable } from '../db/database.ts'
 import { expectationOf } from '../devices/expected.ts'
+import type { Claim } from '../jobs/claim.ts'
 import { chosenOutcome } from '../sandbox/chosen-outcome.ts'
 import { partsOf } from '../sessions/session.ts'
 import type { StorageSettings } from '../storage/open.ts'
@@ -20,12 +22,15 @@ type Deps = {
   limits: ScanLimits
   /** Bytes that were acknowledged are gone: the operator has to know. */
   onLost: (error: ObjectLost, sessionId: string) => void
+  /** This worker was taken for dead: what it found does not count. */
+  onLate: (sessionId: string) => void
 }
 
 const PROGRESS_EVERY_MS = 500
+const DATABASE_PAUSE_MS = 500
 
 /** Reads a verified recording and moves its session on. A session deleted meanwhile stops the work and stays deleted. */
-export async function processSession(deps: Deps, sessionId: string, signal: AbortSignal): Promise<void> {
+export async function processSession(deps: Deps, sessionId: string, claim: Claim): Promise<void> {
   const { db, storage, storageSettings, segmentS, limits } = deps
   const session = await db
     .selectFrom('sessions')
@@ -35,11 +40,11 @@ export async function processSession(deps: Deps, sessionId: string, signal: Abor
     .executeTakeFirst()
   if (session?.status !== 'processing') return
   const chosen = session.sandbox_of === null ? undefined : chosenOutcome(session.filename)
-  if (chosen) return finish(deps, sessionId, chosen, null)
+  if (chosen) return finish(deps, claim, sessionId, chosen, null)
   const parts = (await partsOf(db, sessionId)).map(({ object, bytes }) => ({ object, bytes }))
   const recording = openRecording(storage, parts)
   const expected = await expectationOf(db, session.organisation_id, session.device, sessionId)
-  const progress = followProgress(db, sessionId, signal)
+  const progress = followProgress(db, sessionId, claim.signal)
   try {
     const analysis = await scan(
       {
@@ -51,15 +56,16 @@ export async function processSession(deps: Deps, sessionId: string, signal: Abor
       },
       { limits, signal: progress.signal, onProgress: progress.at, recording },
     )
-    await finish(deps, sessionId, analysis, expected.calibrationVersion)
+    await finish(deps, claim, sessionId, analysis, expected.calibrationVersion)
   } catch (error) {
     if (progress.isGone()) return
     if (error instanceof ScanLimit)
-      return finish(deps, sessionId, nothing('processing_limit', error.message), null)
+      return finish(deps, claim, sessionId, nothing('processing_limit', error.message), null)
     if (!(error instanceof ObjectLost)) throw error
     deps.onLost(error, sessionId)
     await finish(
       deps,
+      claim,
       sessionId,
       nothing('recording_lost', 'a part that was received is not in the storage any more'),
       null,
@@ -75,9 +81,9 @@ function sourceOf(settings: StorageSettings, parts: { object: string; bytes: num
 }
 
 /** The last try is over: the session ends with an issue that says so, and the queue goes on. */
-export async function giveUpSession(deps: Deps, sessionId: string): Promise<void> {
+export async function giveUpSession(deps: Deps, sessionId: string, claim: Claim): Promise<void> {
   const detail = 'processing ended without a result at every try; the recording is kept as it was uploaded'
-  await finish(deps, sessionId, nothing('processing_crashed', detail), null)
+  await finish(deps, claim, sessionId, nothing('processing_crashed', detail), null)
 }
 
 function nothing(code: IssueCode, detail: string): Analysis {
@@ -94,8 +100,10 @@ function nothing(code: IssueCode, detail: string): Analysis {
   }
 }
 
+/** Result and end of the job are one transaction. A database that fails over is waited for: reading took long. */
 async function finish(
-  { db, announcer, segmentS }: Deps,
+  { db, announcer, segmentS, onLate }: Deps,
+  claim: Claim,
   sessionId: string,
   analysis: Analysis,
   calibrationVersion: number | null,
@@ -105,7 +113,20 @@ async function finish(
     segment_s: segmentS,
     calibration_version: calibrationVersion,
   }
-  await db.transaction().execute((trx) => writeResult(announcer, trx, sessionId, analysis, processor))
+  for (;;) {
+    try {
+      const counts = await db.transaction().execute(async (trx) => {
+        if (!(await claim.settle(trx))) return false
+        await writeResult(announcer, trx, sessionId, analysis, processor)
+        return true
+      })
+      if (!counts) onLate(sessionId)
+      return
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      await delay(DATABASE_PAUSE_MS, undefined, { signal: claim.signal })
+    }
+  }
 }
 
 /** Keeps the session's row up to date, and notices when the session is gone. */

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { analyse } from '@tapedeck/analysis'
 import { openDisk } from '../storage/disk.ts'
@@ -10,9 +11,9 @@ import type { ScanReply, ScanRequest, ScanSource, ToScan } from './scan-messages
 
 const PROGRESS_EVERY_MS = 200
 
-type Asked = { answered(bytes: Uint8Array): void; failed(error: Error): void }
-const asked = new Map<number, Asked>()
+const asked = new Map<number, (bytes: Uint8Array) => void>()
 let lastQuestion = 0
+const [, , tempDir = ''] = process.argv
 
 // Now: at the end this process is killed.
 flushCompileCache()
@@ -21,26 +22,30 @@ process.on('message', (message: ToScan) => {
     case 'scan':
       return void run(message)
     case 'bytes':
-      return asked.get(message.question)?.answered(message.bytes)
-    case 'unread':
-      return asked.get(message.question)?.failed(new Error(message.message))
+      return asked.get(message.question)?.(message.bytes)
     default:
       throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`)
   }
 })
-// Nobody is left to tell the result.
+// Nobody is left to tell the result, or to tidy up: a worker that lives kills this process and does it itself.
+process.on('exit', () => rmSync(tempDir, { recursive: true, force: true }))
 process.on('disconnect', () => process.exit(1))
+if (!process.connected) process.exit(1)
 
 async function run({ source: where, ...request }: ScanRequest): Promise<void> {
   try {
     const source = await openSource(where)
     const signal = new AbortController().signal
     const onProgress = throttled((fraction) => reply({ type: 'progress', fraction }))
-    const analysis = await analyse(source, { ...request, signal, onProgress })
+    const analysis = await analyse(source, { ...request, tempDir, signal, onProgress })
     reply({ type: 'done', analysis })
   } catch (error) {
-    reply({ type: 'fault', message: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    reply({ type: 'fault', message: messageOf(error) })
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
 async function openSource(source: ScanSource): Promise<Recording> {
@@ -50,8 +55,9 @@ async function openSource(source: ScanSource): Promise<Recording> {
     size: recording.size,
     read: (offset, length) =>
       recording.read(offset, length).catch((error: unknown) => {
-        // Told here: a reader might take it for damage of the file.
+        // Told here: a reader might take it for damage of the file. Only what it should not have asked for is its own.
         if (error instanceof ObjectLost) reply({ type: 'lost', message: error.message })
+        else if (!(error instanceof RangeError)) reply({ type: 'fault', message: messageOf(error) })
         throw error
       }),
   }
@@ -59,8 +65,8 @@ async function openSource(source: ScanSource): Promise<Recording> {
 
 async function ask(offset: number, length: number): Promise<Uint8Array> {
   const question = ++lastQuestion
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  asked.set(question, { answered: resolve, failed: reject })
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>()
+  asked.set(question, resolve)
   reply({ type: 'read', question, offset, length })
   try {
     return await promise

@@ -10,16 +10,12 @@ export type ScanRequest = {
   type: 'scan'
   source: ScanSource
   filename: string
-  tempDir: string
   segmentNs: number
   expected: ExpectedChannel[]
   calibrationVersion: number | null
 }
 
-export type ToScan =
-  | ScanRequest
-  | { type: 'bytes'; question: number; bytes: Uint8Array }
-  | { type: 'unread'; question: number; message: string }
+export type ToScan = ScanRequest | { type: 'bytes'; question: number; bytes: Uint8Array }
 
 export type ScanReply =
   | { type: 'read'; question: number; offset: number; length: number }

@@ -31,13 +31,10 @@ const WATCH_EVERY_MS = 50
 /** The rest of the cap is for buffers, which V8 does not count as its own. */
 const HEAP_SHARE = 0.6
 
-export async function scan(
-  request: Omit<ScanRequest, 'tempDir' | 'type'>,
-  options: Options,
-): Promise<Analysis> {
+export async function scan(request: Omit<ScanRequest, 'type'>, options: Options): Promise<Analysis> {
   const tempDir = await mkdtemp(join(tmpdir(), 'tapedeck-scan-'))
   const heapMb = Math.round((options.limits.memoryBytes * HEAP_SHARE) / 2 ** 20)
-  const child = fork(new URL('./scan-child.ts', import.meta.url), {
+  const child = fork(new URL('./scan-child.ts', import.meta.url), [tempDir], {
     execArgv: [`--max-old-space-size=${heapMb}`, '--expose-gc', '--disable-warning=ExperimentalWarning'],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -45,7 +42,7 @@ export async function scan(
   })
   yieldToOthers(child)
   try {
-    return await outcome(child, { ...request, type: 'scan', tempDir }, options)
+    return await outcome(child, { ...request, type: 'scan' }, options)
   } finally {
     child.kill('SIGKILL')
     await rm(tempDir, { recursive: true, force: true })
@@ -114,18 +111,16 @@ type Question = Extract<ScanReply, { type: 'read' }>
 /** Reads for the scan, never more at once than it has agreed to: it may be in the hands of a hostile file. */
 function openAnswers(child: ChildProcess, recording: Recording, fail: (error: unknown) => void) {
   let open = 0
-  const say = (message: ToScan) => {
-    if (child.connected) child.send(message)
-  }
   return async ({ question, offset, length }: Question): Promise<void> => {
     if (open >= MAX_ASKED || length > BLOCK_BYTES)
       return fail(new Error('the scan asks for too much at once'))
     open++
     try {
-      say({ type: 'bytes', question, bytes: await recording.read(offset, length) })
+      const bytes = await recording.read(offset, length)
+      if (child.connected) child.send({ type: 'bytes', question, bytes } satisfies ToScan)
     } catch (error) {
-      if (error instanceof ObjectLost) return fail(error)
-      say({ type: 'unread', question, message: error instanceof Error ? error.message : String(error) })
+      // Not told to the scan: a reader might take it for damage of the file.
+      fail(error)
     } finally {
       open--
     }

@@ -9,6 +9,7 @@ import { ApiError, invalid } from '../errors.ts'
 import { newNonce } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Intake } from '../storage/intake.ts'
+import { PartLost } from '../storage/storage.ts'
 import { admit, isPaused } from './admit.ts'
 import {
   findSession,
@@ -25,6 +26,8 @@ type Deps = {
   jobs: Jobs
   node: Node
   intake: Pick<Intake, 'digest' | 'forget'>
+  /** Bytes that were acknowledged are gone: the operator has to know. */
+  onLost: (error: Error, sessionId: string) => void
 }
 
 /** Verifies the whole file and hands it to processing. Of two at once one moves, the other is a conflict. */
@@ -133,12 +136,35 @@ async function verify(deps: Deps, session: SessionRecord, parts: PartRow[]): Pro
     const stored = await partsOf(deps.db, session.id)
     if (stored.length === 0) throw sessionNotFound(session.id)
     refuseChanged(parts, stored)
+    if (error instanceof PartLost) throw await forgetLost(deps, session.id, parts, error)
     throw error
   })
   if (found.equals(session.sha256)) return
   throw new ApiError(
     'checksum_mismatch',
     `the parts hash to ${found.toString('hex')}, the session declared ${session.sha256.toString('hex')}; compare upload.received with the file and send the wrong parts again`,
+  )
+}
+
+/** Bytes that the storage has lost may still be where they came from: the part is asked for once more. */
+async function forgetLost(
+  { db, onLost }: Deps,
+  sessionId: string,
+  parts: PartRow[],
+  lost: PartLost,
+): Promise<ApiError> {
+  onLost(lost, sessionId)
+  const { number } = lost
+  await db
+    .deleteFrom('parts')
+    .where('session_id', '=', sessionId)
+    .where('number', '=', number)
+    .where('object', '=', parts[number - 1]?.object ?? '')
+    .execute()
+  return new ApiError(
+    'parts_missing',
+    `part ${number} was received, and the storage does not have it any more; send it again`,
+    { param: 'parts', cause: lost },
   )
 }
 

@@ -31,4 +31,5 @@ export type FromThread =
 
 export type Fault =
   | { kind: 'mismatch'; found: string }
+  | { kind: 'lost'; number: number; message: string }
   | { kind: 'unavailable' | 'unexpected'; message: string }

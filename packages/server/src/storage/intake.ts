@@ -8,6 +8,7 @@ import type { Fault, FromThread, IncomingPart, ToThread } from './intake-message
 import type { StorageSettings } from './open.ts'
 import type { HashedPart } from './prefix-hash.ts'
 import { openPump } from './pump.ts'
+import { PartLost } from './storage.ts'
 
 // Takes the bytes of parts from clients to storage through threads that hash and write. The buffers of the
 // socket are handed over, not copied. All parts of a session go to one thread, which hashes the whole file
@@ -21,7 +22,7 @@ export type KeptPart = {
 
 export type Intake = {
   receive(part: IncomingPart, body: Readable): Promise<KeptPart>
-  /** SHA-256 over the parts in order. */
+  /** SHA-256 over the parts in order. A part that the storage does not have any more is a `PartLost`. */
   digest(sessionId: string, parts: HashedPart[]): Promise<Buffer>
   forget(sessionId: string): void
   close(): Promise<void>
@@ -174,6 +175,8 @@ function toError(fault: Fault): Error {
       )
     case 'unavailable':
       return new ApiError('storage_unavailable', fault.message, { retryAfterS: 5 })
+    case 'lost':
+      return new PartLost(fault.number, fault.message)
     case 'unexpected':
       return new Error(fault.message)
     default:

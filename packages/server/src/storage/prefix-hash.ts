@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import { release } from './release.ts'
-import type { Storage } from './storage.ts'
+import { ObjectLost, PartLost, type Storage } from './storage.ts'
 
 // The SHA-256 of a whole file, computed along the contiguous prefix of its parts while they arrive, so that
 // `complete` reads only what is not hashed yet. It is a head start and never a truth: `digest` compares what
@@ -17,6 +17,7 @@ export type PrefixHashes = {
   abandon(sessionId: string, tee: Tee): void
   /** The part is recorded. */
   add(sessionId: string, partCount: number, part: HashedPart, tee: Tee | undefined): void
+  /** A part that the storage does not have any more is a `PartLost`. */
   digest(sessionId: string, parts: HashedPart[]): Promise<Buffer>
   forget(sessionId: string): void
 }
@@ -130,7 +131,9 @@ export function openPrefixHashes(
       const holds = prefix?.hashed.every((sha256, index) => parts[index]?.sha256 === sha256)
       const hash = prefix && holds ? prefix.hash.copy() : createHash('sha256')
       for (const part of parts.slice(prefix && holds ? prefix.hashed.length : 0))
-        await readInto(storage, hash, part)
+        await readInto(storage, hash, part).catch((error: unknown) => {
+          throw error instanceof ObjectLost ? new PartLost(part.number, error.message) : error
+        })
       return hash.digest()
     },
 

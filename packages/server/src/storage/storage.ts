@@ -38,3 +38,12 @@ export class StorageUnavailable extends Error {}
 
 /** The storage works, and does not have what it had kept. */
 export class ObjectLost extends Error {}
+
+/** Thrown where a whole recording is read: which of its parts is not there. */
+export class PartLost extends Error {
+  readonly number: number
+  constructor(number: number, message: string) {
+    super(message)
+    this.number = number
+  }
+}
