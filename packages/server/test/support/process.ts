@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { untilGone } from '../embedded/processes.ts'
 import { undoAfter } from '../embedded/undo.ts'
+import type { Ending } from './ending.ts'
 
 // The service as a process of its own, as an operator runs it, so that it can be killed.
 
@@ -22,6 +22,7 @@ export type Exit = { code: number | null; signal: NodeJS.Signals | null; stdout:
 export type Running = {
   pid: number
   stdout(): string
+  stderr(): string
   kill(signal: NodeJS.Signals): void
   /** From now on nobody reads what it says. */
   closeOutput(): void
@@ -38,7 +39,7 @@ export type RunningService = Running & {
 type Settings = { dataDir: string; env?: Record<string, string>; command?: string[] }
 
 /** Runs it with nothing of our environment but what a shell needs; ended with the test, should it still run. */
-export function run(t: TestContext, { dataDir, env = {}, command = commands.service }: Settings): Running {
+export function run(t: Ending, { dataDir, env = {}, command = commands.service }: Settings): Running {
   const [program = '', ...args] = command
   const child = spawn(program, args, {
     cwd: repository,
@@ -65,7 +66,7 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
   })
   return {
     pid: child.pid ?? 0,
-    stdout: output.stdout,
+    ...output,
     kill: (signal) => void child.kill(signal),
     closeOutput() {
       child.stdout.destroy()
@@ -76,7 +77,7 @@ export function run(t: TestContext, { dataDir, env = {}, command = commands.serv
 }
 
 /** Runs the service and waits until it says that it is ready. */
-export async function startProcess(t: TestContext, settings: Settings): Promise<RunningService> {
+export async function startProcess(t: Ending, settings: Settings): Promise<RunningService> {
   const running = run(t, settings)
   await until(running, /Tapedeck is ready\.[\s\S]*\n\n$/)
   const said = running.stdout()

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { openClient } from '../../src/storage/s3/client.ts'
 import type { Enforced } from '../../src/storage/s3/examine.ts'
 import { openS3 } from '../../src/storage/s3/store.ts'
 import { elementsOf, textOf } from '../../src/storage/s3/xml.ts'
+import { childrenOf, kill } from '../embedded/processes.ts'
 
 // A real S3 server on this machine: Cloudflare's R2 as it runs for developers. It checks signatures, ranges and
 // Content-MD5; it keeps objects in a directory, so that it can be stopped and started again. Where the environment names
@@ -24,6 +26,16 @@ export type TestStore = {
   /** The wrong bytes that it is known to refuse. */
   enforced: Enforced
   close(): Promise<void>
+}
+
+/** One of our own. */
+export type MortalStore = TestStore & {
+  /** Ends it without a warning; its objects stay. */
+  kill(): Promise<void>
+  /** Starts it again, on another port. */
+  restart(): Promise<void>
+  /** Where it listens now. */
+  port(): number
 }
 
 export function startStore(buckets = 16): Promise<TestStore> {
@@ -71,10 +83,38 @@ async function emptyBucket(settings: S3Settings): Promise<void> {
   storage.close()
 }
 
-async function startMiniflare(buckets: number): Promise<TestStore> {
+export async function startMiniflare(buckets: number): Promise<MortalStore> {
   const dir = await mkdtemp(join(tmpdir(), 'tapedeck-s3-'))
   const names = Array.from({ length: buckets }, (_, index) => `bucket-${index + 1}`)
-  const server = new Miniflare({
+  const unused = [...names]
+  let server = openServer(dir, names)
+  let url = await server.ready
+  return {
+    bucket() {
+      const bucket = unused.pop()
+      if (!bucket) throw new Error('the store was started with too few buckets')
+      const endpoint = new URL('/cdn-cgi/local/r2/s3', url).href
+      return { bucket, endpoint, region: 'auto', forcePathStyle: true, credentials }
+    },
+    enforced: { bodySha256: true, checksumSha256: false, contentMd5: true },
+    async kill() {
+      kill(...childrenOf(process.pid).filter(isServer))
+      await server.dispose()
+    },
+    async restart() {
+      server = openServer(dir, names)
+      url = await server.ready
+    },
+    port: () => Number(url.port),
+    async close() {
+      await server.dispose()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+function openServer(dir: string, names: string[]): Miniflare {
+  return new Miniflare({
     modules: true,
     script: 'export default { fetch: () => new Response(null, { status: 404 }) }',
     host: '127.0.0.1',
@@ -84,19 +124,11 @@ async function startMiniflare(buckets: number): Promise<TestStore> {
       names.map((id) => [id.replace('-', '_'), { id, s3Credentials: credentials }]),
     ),
   })
-  const endpoint = new URL('/cdn-cgi/local/r2/s3', await server.ready).href
-  return {
-    bucket() {
-      const bucket = names.pop()
-      if (!bucket) throw new Error('the store was started with too few buckets')
-      return { bucket, endpoint, region: 'auto', forcePathStyle: true, credentials }
-    },
-    enforced: { bodySha256: true, checksumSha256: false, contentMd5: true },
-    async close() {
-      await server.dispose()
-      await rm(dir, { recursive: true, force: true })
-    },
-  }
+}
+
+/** The program that a Miniflare has started. */
+function isServer(pid: number): boolean {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('workerd')
 }
 
 /** What a service is configured with to use the bucket. */

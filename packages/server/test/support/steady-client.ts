@@ -30,27 +30,34 @@ type Settings = {
   where: () => Promise<Where>
   /** Whether a request that broke without an answer is an outage like a 503, or a fault. */
   mayBreak: boolean
+  /** Whether a node that died may have left a claim behind, which holds for some seconds. */
+  mayBeClaimed?: boolean
   /** Ends clients whose test is over. */
   signal: AbortSignal
   onAcknowledged: () => void
   onOutage: (code: string) => void
 }
 
-type File = { bytes: number; sha256: string; parts: Part[] }
+type File = { name: string; bytes: number; sha256: string; parts: Part[] }
 type Part = { bytes: Uint8Array<ArrayBuffer>; checksum: string; etag: string }
 
 const OUTAGE_CODES = ['overloaded', 'database_unavailable', 'storage_unavailable']
+const CLAIMED_CODES = ['idempotency_key_in_use', 'completion_in_progress']
 const ANSWER_WITHIN_MS = 30_000
 const OUTAGES_END_WITHIN_MS = 60_000
 const PAUSE_MS = 20
 
+/** Noise, of which nothing can be read. */
 export function prepareFile(partCount: number, seed: number): File {
-  const bytes = recording(partCount, seed)
+  return fileOf('noise.bin', recording(partCount, seed))
+}
+
+export function fileOf(name: string, bytes: Uint8Array<ArrayBuffer>): File {
   const parts = partsOf(bytes).map((part) => {
     const digest = sha256(part)
     return { bytes: part, checksum: digest.toString('base64'), etag: `"${digest.toString('hex')}"` }
   })
-  return { bytes: bytes.length, sha256: sha256(bytes).toString('hex'), parts }
+  return { name, bytes: bytes.length, sha256: sha256(bytes).toString('hex'), parts }
 }
 
 export function planUpload(file: File, idempotencyKey: string, completesWithKey: boolean): Upload {
@@ -62,7 +69,9 @@ export function planUpload(file: File, idempotencyKey: string, completesWithKey:
   }
 }
 
-export function steadyClient({ where, mayBreak, signal, onAcknowledged, onOutage }: Settings): Client {
+export function steadyClient(settings: Settings): Client {
+  const { where, mayBreak, mayBeClaimed = false, signal, onAcknowledged, onOutage } = settings
+
   /** One request; undefined where it met an outage, which is waited out by asking again. */
   async function attempt<T>(
     send: (where: Where) => Promise<Answer<T | ErrorBody>>,
@@ -70,6 +79,7 @@ export function steadyClient({ where, mayBreak, signal, onAcknowledged, onOutage
     try {
       const answer = await send(await where())
       const code = errorCode(answer.body)
+      if (mayBeClaimed && code !== undefined && CLAIMED_CODES.includes(code)) return undefined
       if (code === undefined || !OUTAGE_CODES.includes(code)) return answer as Answer<T>
       assert.equal(answer.status, 503)
       assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
@@ -95,7 +105,7 @@ export function steadyClient({ where, mayBreak, signal, onAcknowledged, onOutage
 
   async function create({ file, idempotencyKey, acknowledged }: Upload): Promise<string> {
     const { status, body } = await insist(({ url, key }) => {
-      const input = { site: 'lab', filename: 'noise.bin', bytes: file.bytes, sha256: file.sha256 }
+      const input = { site: 'lab', filename: file.name, bytes: file.bytes, sha256: file.sha256 }
       return call<CreatedSession>(url, 'POST', '/v1/sessions', {
         key,
         body: { ...input, part_size: SMALLEST_PART },

@@ -5,8 +5,12 @@ const DEADLINE_MS = 25_000
 const EVERY_MS = 10
 
 /** Looks again and again until something is there; what was awaited is named when it never comes. */
-export async function until<T>(awaited: string, look: () => Promise<T | false | undefined>): Promise<T> {
-  const deadline = performance.now() + DEADLINE_MS
+export async function until<T>(
+  awaited: string,
+  look: () => Promise<T | false | undefined>,
+  withinMs = DEADLINE_MS,
+): Promise<T> {
+  const deadline = performance.now() + withinMs
   for (;;) {
     const found = await look()
     if (found !== false && found !== undefined) return found
