@@ -3,12 +3,13 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { openCallers } from './access/caller.ts'
 import { DEFAULT_ORGANISATION, makeFirstKey } from './access/first-key.ts'
 import type { CreatedKey } from './access/keys.ts'
-import { type Clock, systemClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import { openAccounts, SIGN_IN_S } from './console/accounts.ts'
 import { makeFirstLink } from './console/invitations.ts'
 import { openBackingDatabase } from './db/backing.ts'
 import { type Connection, type Db, isUnavailable } from './db/database.ts'
+import { openDatabaseClock } from './db/database-clock.ts'
 import { joinAsNode, type Node } from './db/nodes.ts'
 import { operations } from './http/api.ts'
 import { registerConsoleOperations } from './http/console-operation.ts'
@@ -115,7 +116,6 @@ export async function startApp(
   const onError = (err: unknown) => log.warn({ err }, 'background work failed; it will be tried again')
   const onLost = (err: Error, sessionId: string) =>
     log.error({ err, sessionId }, 'an acknowledged part is lost')
-  const clock = overrides.clock ?? systemClock
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
@@ -133,6 +133,9 @@ export async function startApp(
       onError,
     })
     closers.push(() => node.leave())
+    const databaseClock = await openDatabaseClock(db, onError)
+    closers.push(() => databaseClock.stop())
+    const clock = overrides.clock ?? databaseClock
 
     const storageSettings = await prepareStorage(config, log, { alone: backing.embedded })
     const storage = await openStorage(storageSettings)

@@ -2,14 +2,27 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ErrorBody, Session } from '@tapedeck/contract'
+import { openDatabase } from '../src/db/database.ts'
+import { setPaused } from '../src/operate/gate.ts'
 import { tempDir } from './embedded/temp-dir.ts'
-import { call, createSession, partsOf, putPart, recording, sha256 } from './support/client.ts'
+import { undoAfter } from './embedded/undo.ts'
+import {
+  call,
+  complete,
+  createSession,
+  followSession,
+  partsOf,
+  putPart,
+  recording,
+  sha256,
+  uploadAll,
+} from './support/client.ts'
 import { commands, startProcess } from './support/process.ts'
 import { createDatabase } from './support/service.ts'
 
@@ -17,6 +30,7 @@ import { createDatabase } from './support/service.ts'
 // We reach into it through /proc to fill it and to make room again; the database is elsewhere.
 
 const DISK_BYTES = 48_000_000
+const fixture = join(import.meta.dirname, '../../formats/fixtures/version-4.db3')
 const skip = canMount() ? false : 'this system does not allow a mount in a user namespace'
 
 test('a part for which there is no room is refused before it is sent', { skip }, async (t) => {
@@ -63,6 +77,24 @@ test('a full disk makes the service not ready, and room makes it ready again', {
   assert.equal((await call(where.url, 'GET', '/readyz')).status, 200)
 })
 
+test('a recording that has to be copied, and for which there is no room, is given up in the end and leaves nothing', {
+  skip,
+}, async (t) => {
+  const { where, disk, db } = await start(t)
+  const bytes = new Uint8Array(await readFile(fixture))
+  const { session, parts } = await uploadAll(where, bytes, { filename: 'version-4.db3' })
+  await setPaused(db, true)
+  await complete(where, session.id, parts)
+  await disk.fill()
+  await setPaused(db, false)
+  const { status, issues } = await followSession(where, session.id)
+  assert.deepEqual([status, issues.map(({ code }) => code)], ['failed', ['processing_crashed']])
+  assert.deepEqual(await disk.temporary(), [])
+  await disk.makeRoom()
+  await call(where.url, 'POST', `/v1/sessions/${session.id}/reprocess`, { key: where.key })
+  assert.equal((await followSession(where, session.id)).status, 'processed')
+})
+
 function canMount(): boolean {
   if (process.platform !== 'linux') return false
   const [program = '', ...args] = inNamespace('/mnt', ['true'])
@@ -81,11 +113,14 @@ async function start(t: TestContext) {
   const env = {
     DATABASE_URL: await createDatabase(),
     TAPEDECK_SECRET: 'a secret that only the tests use, and all of them',
+    TMPDIR: dataDir,
   }
+  const database = openDatabase({ connectionString: env.DATABASE_URL }, { maxConnections: 1 })
+  undoAfter(t, () => database.close())
   const service = await startProcess(t, { dataDir, env, command: inNamespace(dataDir, commands.service) })
   // unshare and sh have become the service, so its pid is theirs.
   const disk = openSmallDisk(`/proc/${service.pid}/root${dataDir}`)
-  return { where: { url: service.url, key: service.key ?? '' }, disk }
+  return { where: { url: service.url, key: service.key ?? '' }, disk, db: database.db }
 }
 
 function openSmallDisk(dir: string) {
@@ -94,6 +129,7 @@ function openSmallDisk(dir: string) {
   const incoming = () => readdir(incomingDir)
   return {
     incoming,
+    temporary: async () => (await readdir(dir)).filter((name) => name.startsWith('tapedeck-scan-')),
     async incomingBytes(): Promise<number> {
       const sizes = (await incoming()).map(async (name) => (await stat(join(incomingDir, name))).size)
       return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)

@@ -53,7 +53,7 @@ const STOP_TIMEOUT_MS = 10_000
 /** Jobs that are not done by then are put back, for which some of the time is left. */
 const PUT_BACK_AFTER_MS = 8_000
 const OUTAGE_PAUSE_S = 2
-const QUERY_TIMEOUT_MS = 30_000
+const QUERY_TIMEOUT_MS = 120_000
 
 export async function openJobs(
   connection: Connection,

@@ -94,7 +94,7 @@ function outcome(
       if (reply.type === 'done') resolve(reply.analysis)
       else reject(reply.type === 'lost' ? new ObjectLost(reply.message) : new Error(reply.message))
     })
-    child.on('error', reject)
+    child.on('error', (cause) => reject(new Error(`the scan does not start: ${cause.message}`, { cause })))
     // When all that it wrote has arrived.
     child.on('close', (code, killed) => {
       end()
@@ -102,8 +102,13 @@ function outcome(
       if (HEAP_IS_FULL.test(words)) reject(new ScanLimit(tooLarge))
       else reject(new Error(`the scan ended with ${killed ?? code} and no result: ${words}`))
     })
-    child.send(request satisfies ToScan)
+    say(child, request)
   })
+}
+
+/** A scan that ends just now does not hear it; how it ended is told by its end. */
+function say(child: ChildProcess, message: ToScan): void {
+  if (child.connected) child.send(message, () => {})
 }
 
 type Question = Extract<ScanReply, { type: 'read' }>
@@ -117,7 +122,7 @@ function openAnswers(child: ChildProcess, recording: Recording, fail: (error: un
     open++
     try {
       const bytes = await recording.read(offset, length)
-      if (child.connected) child.send({ type: 'bytes', question, bytes } satisfies ToScan)
+      say(child, { type: 'bytes', question, bytes })
     } catch (error) {
       // Not told to the scan: a reader might take it for damage of the file.
       fail(error)

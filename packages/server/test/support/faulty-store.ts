@@ -4,9 +4,10 @@ import type { AddressInfo } from 'node:net'
 import type { S3Settings } from '../../src/storage/s3/client.ts'
 
 // Stands between the service and its store, passes everything on, and does to chosen requests what stores and networks
-// do: an answer of 503, a connection that is cut, a silence, an answer that is lost after the work was done.
+// do: an answer of 503, a connection that is cut, a silence, one that ends when it is released, an answer that is lost after the work
+// was done.
 
-export type Fault = 'busy' | 'cut' | 'cut in the body' | 'answer lost' | 'hang'
+export type Fault = 'busy' | 'cut' | 'cut in the body' | 'answer lost' | 'hang' | 'hold'
 
 export type FaultyStore = {
   /** The same bucket, through here. */
@@ -15,6 +16,10 @@ export type FaultyStore = {
   inject(fault: Fault, matches: (method: string, path: string) => boolean, times?: number): void
   /** How many faults have happened. */
   happened(): number
+  /** How many requests are held now. */
+  holds(): number
+  /** Lets go on what is held, and holds nothing more. */
+  release(): void
   close(): Promise<void>
 }
 
@@ -23,6 +28,7 @@ type Rule = { fault: Fault; matches: (method: string, path: string) => boolean; 
 export async function openFaultyStore(settings: S3Settings): Promise<FaultyStore> {
   const target = new URL(settings.endpoint)
   const rules: Rule[] = []
+  const held = new Map<IncomingMessage, () => void>()
   let happened = 0
 
   function faultOf(method = '', path = ''): Fault | undefined {
@@ -36,6 +42,10 @@ export async function openFaultyStore(settings: S3Settings): Promise<FaultyStore
   const server = http.createServer((request, response) => {
     const fault = faultOf(request.method, request.url)
     if (fault === 'hang') return
+    if (fault === 'hold') {
+      held.set(request, () => passOn(target, request, response, false))
+      return void response.on('close', () => held.delete(request))
+    }
     if (fault === 'cut') return void request.socket.destroy()
     if (fault === 'busy') {
       request.resume()
@@ -59,6 +69,12 @@ export async function openFaultyStore(settings: S3Settings): Promise<FaultyStore
     settings: { ...settings, endpoint: `http://127.0.0.1:${port}${target.pathname}` },
     inject: (fault, matches, times = 1) => void rules.push({ fault, matches, times }),
     happened: () => happened,
+    holds: () => held.size,
+    release() {
+      for (const rule of rules) if (rule.fault === 'hold') rule.times = 0
+      for (const goOn of held.values()) goOn()
+      held.clear()
+    },
     async close() {
       server.closeAllConnections()
       server.close()

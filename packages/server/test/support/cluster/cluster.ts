@@ -1,7 +1,7 @@
 import type { S3Settings } from '../../../src/storage/s3/client.ts'
 import { tempDir } from '../../embedded/temp-dir.ts'
 import type { Ending } from '../ending.ts'
-import { type RunningService, startProcess } from '../process.ts'
+import { commands, type RunningService, startProcess } from '../process.ts'
 import { s3Env } from '../s3.ts'
 import type { PostgresServer } from './postgres.ts'
 import type { StoreServer } from './store.ts'
@@ -34,7 +34,7 @@ export type Cluster = {
   tempDir: string
   /** The API node that was there first. */
   first: Member
-  start(role: Role, env?: Record<string, string>): Promise<Member>
+  start(role: Role, env?: Record<string, string>, command?: string[]): Promise<Member>
 }
 
 type Settings = { postgres: PostgresServer; store: StoreServer; env?: Record<string, string> }
@@ -60,7 +60,11 @@ export async function openCluster(t: Ending, { postgres, store, env = {} }: Sett
     ...env,
   }
 
-  async function start(role: Role, more: Record<string, string> = {}): Promise<Member> {
+  async function start(
+    role: Role,
+    more: Record<string, string> = {},
+    command = commands.service,
+  ): Promise<Member> {
     const dataDir = tempDir(t)
     let port = 0
     let running = await run()
@@ -68,7 +72,7 @@ export async function openCluster(t: Ending, { postgres, store, env = {} }: Sett
     async function run(): Promise<RunningService> {
       port = await freePort()
       const own = { TAPEDECK_ROLE: role, TAPEDECK_PORT: String(port) }
-      const started = await startProcess(t, { dataDir, env: { ...shared, ...own, ...more } })
+      const started = await startProcess(t, { dataDir, command, env: { ...shared, ...own, ...more } })
       if (role === 'api') apiPorts.add(port)
       // A balancer notices, too.
       void started.exited.then(() => apiPorts.delete(port))
