@@ -33,6 +33,7 @@ type Settings = {
   storeEndpoint?: (store: ObjectStore) => Promise<string>
   env?: NodeJS.ProcessEnv
   onLine?: (node: string, line: string) => void
+  workers?: number
 }
 
 const API_NODES = 2
@@ -56,9 +57,9 @@ export function sharedEnv(databaseUrl: string, store: ObjectStore['settings']): 
 }
 
 export async function openCluster(stage: Stage, settings: Settings = {}): Promise<Cluster> {
-  const { databasePort, storeEndpoint, env = {}, onLine = () => {} } = settings
+  const { databasePort, storeEndpoint, env = {}, onLine = () => {}, workers = WORKERS } = settings
   const [postgres, store] = await Promise.all([startPostgres(stage), openObjectStore(stage)])
-  const ports = await freePorts(API_NODES + WORKERS)
+  const ports = await freePorts(API_NODES + workers)
   const apiPorts = ports.slice(0, API_NODES)
   const balancer = await openRelay(stage, apiPorts)
   const url = `http://127.0.0.1:${balancer.port}`
@@ -90,7 +91,7 @@ export async function openCluster(stage: Stage, settings: Settings = {}): Promis
   if (!key) throw new Error(`the first node shows no key: ${said}`)
   const others = await Promise.all([
     ...Array.from({ length: API_NODES - 1 }, (_, index) => start('api', index + 1)),
-    ...Array.from({ length: WORKERS }, (_, index) => start('worker', index)),
+    ...Array.from({ length: workers }, (_, index) => start('worker', index)),
   ])
   await Promise.all(others.map((node) => node.ready()))
   return {

@@ -9,7 +9,8 @@ test('a short soak: nodes die and connections break, and nothing that was acknow
   try {
     const verdicts = await soak(stage, {
       seed: 7,
-      forMs: 2_500,
+      forMs: 2_000,
+      workers: 1,
       faults: ['kill an API node', 'cut the clients', 'cut the database', 'store: 503', 'store: answer lost'],
       everyMs: [300, 700],
     })

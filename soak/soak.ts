@@ -24,6 +24,7 @@ export type SoakSettings = {
   faults?: readonly FaultName[]
   /** Between two faults. */
   everyMs?: [number, number]
+  workers?: number
   onProgress?: (line: string) => void
 }
 
@@ -42,6 +43,7 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
   const between: { store?: Awaited<ReturnType<typeof openFaultyStore>> } = {}
   const cluster = await openCluster(stage, {
     env: { TAPEDECK_WEBHOOK_RETRY_SCALE: RETRY_SCALE },
+    ...(settings.workers && { workers: settings.workers }),
     async databasePort(postgres) {
       database.relay = await openRelay(stage, [postgres.port])
       return database.relay.port

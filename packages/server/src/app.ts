@@ -401,7 +401,7 @@ async function prepareStorage(
   if (enforced)
     log.info({ bucket, endpoint, enforced }, 'the store refuses these kinds of wrong bytes by itself')
   else log.warn({ bucket, endpoint }, 'the store does not answer; parts are refused until it does')
-  return settings
+  return { ...settings, comparesChecksums: enforced?.checksumSha256 ?? false }
 }
 
 function publicAddresses(config: Config, listening: string): Addresses {

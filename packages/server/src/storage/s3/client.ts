@@ -21,6 +21,8 @@ export type S3Settings = {
   forcePathStyle: boolean
   /** Undefined: the machine's own. */
   credentials: Credentials | undefined
+  /** It compares parts with their checksum, which is signed: naming the body in the signature too would make it hash twice. */
+  comparesChecksums?: boolean
 }
 
 export type S3Request = {

@@ -16,17 +16,19 @@ import { openPut } from './put.ts'
 import { elementsOf, textOf, withEntities } from './xml.ts'
 
 // Parts as objects of an S3-compatible store, under the names that they have on a disk. A part goes there with the
-// SHA-256 that its client announced, three times: signed as that of the body, as the store's own checksum, and kept with the
-// object. So the store compares too, where it can; we have hashed every byte in any case.
+// SHA-256 that its client announced as the store's own checksum, which is kept with the object; and where the store does not
+// compare that, signed as the SHA-256 of the body too. So the store compares, where it can; we have hashed every byte in any case.
 
 /** Stores take 1000 in one request, but a slow one is silent over so many for longer than we listen. */
 const DELETE_BATCH = 250
 export const PROBES = 'probes/'
+/** Says that the signature does not name the body. */
+export const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
 export async function openS3(settings: S3Settings): Promise<Storage> {
   const client = await openClient(settings)
   return {
-    openPart: (part) => openPart(client, part),
+    openPart: (part) => openPart(client, part, settings.comparesChecksums ?? false),
     read: (object, offset, length) => read(client, object, offset, length),
     remove: (objects) => remove(client, objects),
     async removeSession(sessionId) {
@@ -43,13 +45,13 @@ export async function openS3(settings: S3Settings): Promise<Storage> {
   }
 }
 
-async function openPart(client: S3Client, part: NewPart): Promise<PartWriter> {
+async function openPart(client: S3Client, part: NewPart, comparesChecksums: boolean): Promise<PartWriter> {
   const object = newObjectName(part)
   const request = {
     method: 'PUT',
     key: object,
     headers: checksumHeaders(part.sha256),
-    bodySha256: part.sha256,
+    bodySha256: comparesChecksums ? UNSIGNED : part.sha256,
   }
   const put = await openPut(await client.signed(request), part.bytes)
   let finishing = false
