@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { constants, getPriority } from 'node:os'
+import { getPriority } from 'node:os'
 import { test } from 'node:test'
-import { scan } from '../src/processing/scan.ts'
+import { LOWER_PRIORITY, scan } from '../src/processing/scan.ts'
 
 test('a scan yields to whoever serves on the same machine', {
   skip: process.platform !== 'linux',
@@ -32,7 +32,7 @@ test('a scan yields to whoever serves on the same machine', {
     },
   )
   assert.ok(found.length > 0)
-  assert.deepEqual(new Set(found), new Set([constants.priority.PRIORITY_BELOW_NORMAL]))
+  assert.deepEqual(new Set(found), new Set([LOWER_PRIORITY]))
 })
 
 function childrenOf(parent: number): number[] {

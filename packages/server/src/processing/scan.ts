@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
-import { constants, setPriority, tmpdir } from 'node:os'
+import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
 import type { Recording } from '../storage/recording.ts'
@@ -28,6 +28,8 @@ type Options = {
 }
 
 const WATCH_EVERY_MS = 50
+/** A third of the share of others, and no less: a recording still has to come to its end on a machine that is always busy. */
+export const LOWER_PRIORITY = 5
 /** The rest of the cap is for buffers, which V8 does not count as its own. */
 const HEAP_SHARE = 0.6
 
@@ -52,7 +54,7 @@ export async function scan(request: Omit<ScanRequest, 'type'>, options: Options)
 /** Whoever asks or uploads on the same machine waits for an answer; nobody waits for a scan in the same way. */
 function yieldToOthers({ pid }: ChildProcess): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+    if (pid !== undefined) setPriority(pid, LOWER_PRIORITY)
   } catch {
     // It has ended already, or the system does not let us.
   }
