@@ -9,10 +9,10 @@ test('a short soak: nodes die and connections break, and nothing that was acknow
   try {
     const verdicts = await soak(stage, {
       seed: 7,
-      forMs: 2_000,
+      forMs: 1_500,
       workers: 1,
       faults: ['kill an API node', 'cut the clients', 'cut the database', 'store: 503', 'store: answer lost'],
-      everyMs: [300, 700],
+      everyMs: [200, 500],
     })
     assert.deepEqual(
       verdicts.filter(({ holds }) => !holds),

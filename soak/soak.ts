@@ -80,10 +80,9 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
     )
   const telling = setInterval(() => tell('under way'), 1_000)
   await delay(forMs)
-  await faults.stop()
+  // No new uploads while everything comes up again.
+  await Promise.all([faults.stop(), clients.finish()])
   clearInterval(telling)
-  tell('clients finish')
-  await clients.finish()
   memory.stop()
 
   const { db, close } = openDatabase({ connectionString: cluster.databaseUrl }, { maxConnections: 2 })
