@@ -7,12 +7,12 @@ COPY . .
 
 # The console, with what only its build needs.
 FROM sources AS console
-RUN npm install --ignore-scripts --no-save --omit=dev --loglevel=error
+RUN npm ci --ignore-scripts --omit=dev --loglevel=error
 RUN node -e "import('./scripts/ensure-console.mjs').then(({ ensureConsole }) => ensureConsole('/app', process.execPath))"
 
 # What runs: the packages of server and command, and the Node that the lockfile pins.
 FROM sources AS service
-RUN npm install --ignore-scripts --no-save --omit=dev --loglevel=error \
+RUN npm ci --ignore-scripts --omit=dev --loglevel=error \
       --include-workspace-root --workspace packages/server --workspace packages/cli
 COPY --from=console /app/packages/console/dist packages/console/dist
 # The embedded PostgreSQL makes the names of its libraries at its first start; the image is read-only by then.
