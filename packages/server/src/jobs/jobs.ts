@@ -32,7 +32,7 @@ export type Jobs = {
   stop(): Promise<void>
 }
 
-/** What a queue has to do: due now, to be tried later, being done, and for how long the first that is due has been there. */
+/** What a queue has to do: due now, to be tried later, being done, and for how long one has been due. */
 export type Backlog = { queue: string; due: number; later: number; running: number; oldestS: number }
 
 type QueueSettings = { concurrency: number; retries: number; maxHours: number; giveUp?: JobName }
@@ -124,18 +124,28 @@ async function takeBack(boss: PgBoss, name: string): Promise<void> {
 async function backlogOf(boss: PgBoss): Promise<Backlog[]> {
   const found = await boss.getQueues([...names, DELIVERIES])
   return Promise.all(
-    found.map(async ({ name, readyCount, deferredCount, activeCount }) => {
-      // In the order of the index that jobs are taken by.
-      const { rows } = await boss.getDb().executeSql(
-        `select extract(epoch from now() - created_on)::float8 as age from jobs.job
-          where name = $1 and state < 'active' and not blocked and priority = 0 and start_after <= now()
-          order by created_on limit 1`,
-        [name],
-      )
-      const oldestS: number = rows[0]?.age ?? 0
-      return { queue: name, due: readyCount, later: deferredCount, running: activeCount, oldestS }
-    }),
+    found.map(async ({ name, readyCount, deferredCount, activeCount }) => ({
+      queue: name,
+      due: readyCount,
+      later: deferredCount,
+      running: activeCount,
+      oldestS: readyCount > 0 ? await longestDueS(boss, name) : 0,
+    })),
   )
+}
+
+const LOOKED_AT = 10_000
+
+/** Of those that are taken first: a queue may be of any length. */
+async function longestDueS(boss: PgBoss, name: string): Promise<number> {
+  const { rows } = await boss.getDb().executeSql(
+    `select extract(epoch from now() - min(start_after))::float8 as seconds from (
+      select start_after from jobs.job where name = $1 and state < 'active' and not blocked
+      order by priority desc, created_on limit ${LOOKED_AT}) as first
+    where start_after <= now()`,
+    [name],
+  )
+  return rows[0]?.seconds ?? 0
 }
 
 type Working = {

@@ -38,7 +38,7 @@ export function watchBacklog(
   )
   metrics.gauges(
     'tapedeck_jobs_oldest_seconds',
-    'Age of the oldest job that could be worked on now',
+    'For how long a job has been waiting that could be worked on',
     'queue',
     ofEach(({ oldestS }) => oldestS),
   )
