@@ -12,3 +12,9 @@ const server = new Miniflare({
 })
 const endpoint = new URL('/cdn-cgi/local/r2/s3', await server.ready)
 process.stdout.write(`ready at ${endpoint.href}\n`)
+
+// A run that was killed could not end us.
+const parent = process.ppid
+setInterval(() => {
+  if (process.ppid !== parent) process.kill(-process.pid, 'SIGKILL')
+}, 500)
