@@ -71,7 +71,7 @@ async function useOwn<T>(dataDir: string, work: (db: Db) => Promise<T>): Promise
 
 /** One connection, made here and kept: a server that is being stopped lets it finish, and takes no other. */
 async function connect(connection: Connection): Promise<Database> {
-  const database = openDatabase(connection, { maxConnections: 1, idleTimeoutMs: 0 })
+  const database = openDatabase(connection, { maxConnections: 1, idleTimeoutMs: 0, silenceMs: 0 })
   try {
     await migrate(connection)
     await sql`select 1`.execute(database.db)

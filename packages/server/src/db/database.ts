@@ -18,7 +18,9 @@ export type Database = {
 
 type Options = {
   maxConnections?: number
+  /** 0: idle connections are kept. */
   idleTimeoutMs?: number
+  /** 0: a connection may be silent for ever. */
   silenceMs?: number
   onError?: (error: Error) => void
 }
