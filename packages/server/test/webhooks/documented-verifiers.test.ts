@@ -91,7 +91,8 @@ for (const [language, { skip = false }] of Object.entries(commands)) {
       ['another secret', BODY, genuine, `${SECRET}x`],
       ['another time', BODY, genuine.replace(/t=\d+/, `t=${Math.floor(Date.now() / 1000) + 7}`), SECRET],
       ['one kept back', BODY, signedAt([SECRET], SIGNATURE_TOLERANCE_S + 5), SECRET],
-      ['one from the future', BODY, signedAt([SECRET], -SIGNATURE_TOLERANCE_S - 5), SECRET],
+      // It comes nearer while the others are tried.
+      ['one from the future', BODY, signedAt([SECRET], -SIGNATURE_TOLERANCE_S - 600), SECRET],
       ['no header', BODY, '', SECRET],
       ['no time', BODY, genuine.replace(/^t=\d+,/, ''), SECRET],
       ['a time that is none', BODY, genuine.replace(/^t=\d+/, 't=now'), SECRET],

@@ -102,10 +102,10 @@ test('ninety hanging endpoints at one host do not delay another endpoint at that
   const service = await start(t)
   const receiver = await startHanging(t)
   const healthy = await createEndpoint(service, receiver.at('/healthy'))
-  for (let index = 0; index < 90; index++) {
-    const { id } = await createEndpoint(service, receiver.at(`/hanging-${index}`))
-    await ping(service, id)
-  }
+  const ids: string[] = []
+  for (let index = 0; index < 90; index++)
+    ids.push((await createEndpoint(service, receiver.at(`/hanging-${index}`))).id)
+  await makeDue(service, ids, 1)
   await receiver.arrived(90)
   await untilEnded(service, await ping(service, healthy.id))
   assert.equal(receiver.givenUp(), 0)
