@@ -51,9 +51,10 @@ test('a part whose commit was not acknowledged is kept with its bytes', async (t
   const [first, second] = partsOf(bytes)
   assert.ok(first && second)
   const urls = session.upload.parts.map(({ url }) => url)
-  await putPart(urls[1] ?? '', second)
+  // The first part of all: no connection has sent such a statement before, and only its own commit can be meant.
   proxy.loseAnswerTo('commit', 'insert into "parts"')
   await refusedOnce(proxy, () => putPart(urls[0] ?? '', first))
+  await putPart(urls[1] ?? '', second)
   const { body } = await call<Session>(service.url, 'GET', `/v1/sessions/${session.id}`, { key: service.key })
   assert.deepEqual(body.upload?.parts, [])
   const named = (body.upload?.received ?? []).map(({ number, etag }) => ({ number, etag }))

@@ -11,7 +11,7 @@ import { undoAfter } from '../embedded/undo.ts'
 export type PostgresProxy = {
   /** The address that leads through here. */
   url: string
-  /** Loses the answer to the next statement with this text, on a connection that has sent `after` since now. */
+  /** Loses the answer to the next statement with this text, on a connection that has sent `after` before. */
   loseAnswerTo(statement: string, after?: string): void
   /** Whether the answer was lost. */
   hasLost(): boolean
@@ -29,17 +29,13 @@ export async function openPostgresProxy(t: TestContext, databaseUrl: string): Pr
   const socketDir = target.searchParams.get('host') ?? ''
   const dir = tempDir(t)
   let wanted: Wanted | undefined
-  let wishes = 0
   const sockets = new Set<Socket>()
 
   const server = createServer((client) => {
     const upstream = createConnection(join(socketDir, SOCKET))
     let sent = ''
-    let sentSince = 0
     let losing = false
     client.on('data', (bytes) => {
-      if (sentSince !== wishes) sent = ''
-      sentSince = wishes
       const text = bytes.toString('latin1')
       if (wanted && sent.includes(wanted.after) && text.includes(wanted.statement)) {
         losing = true
@@ -75,7 +71,6 @@ export async function openPostgresProxy(t: TestContext, databaseUrl: string): Pr
     url: databaseUrl.replace(encodeURIComponent(socketDir), encodeURIComponent(dir)),
     loseAnswerTo(statement, after = '') {
       wanted = { statement, after }
-      wishes++
     },
     hasLost: () => wanted === undefined,
   }
