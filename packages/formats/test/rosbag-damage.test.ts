@@ -167,6 +167,13 @@ describe('an index that lies', () => {
       /says 3 connections and 7 chunks, the index at byte \d+ has 3 and 4/,
     )
   })
+
+  test('whose number of chunks has lost its name is one too', async () => {
+    const bytes = Uint8Array.from(plain.bytes)
+    bytes[Buffer.from(bytes).indexOf('chunk_count=')] = 'd'.charCodeAt(0)
+    const told = await scan(bytes)
+    assert.match(detailOf(told, 'index_mismatch'), /says 3 connections and nothing of chunks, the index/)
+  })
 })
 
 test('a chunk that cannot be unpacked costs its messages, and says how many', async () => {

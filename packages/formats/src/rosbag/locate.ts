@@ -43,7 +43,7 @@ async function locateIndex(bag: Bag, header: BagRecord): Promise<Where | undefin
   if (index.times.length > 0) teller.expect(index.times)
   if (index.whole && (chunkCount !== index.chunks || connectionCount !== connections.count())) {
     const detail = () =>
-      `the bag header says ${connectionCount} connections and ${chunkCount} chunks, the index at byte ${at} has ` +
+      `the bag header says ${connectionCount ?? 'nothing of'} connections and ${chunkCount ?? 'nothing of'} chunks, the index at byte ${at} has ` +
       `${connections.count()} and ${index.chunks}`
     notes.add({ code: 'index_mismatch', kind: 'header', detail })
   }
