@@ -24,20 +24,34 @@ export type Prefixes = {
 const MAX_SESSIONS = 1024
 
 export function openPrefixes(storage: StorageSettings): Prefixes {
-  const worker = new Worker(new URL('./prefix-thread.ts', import.meta.url), { workerData: { storage } })
   const wanted = new Map<string, number | undefined>()
   const hashing = new Map<number, (() => void)[]>()
   const questions = new Map<number, (answer: { sha256: string } | { fault: Fault }) => void>()
   const numbers = new WeakMap<Teeing, number>()
   let last = 0
+  let worker: Worker | undefined
 
-  const say = (message: ToPrefixes, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer)
+  const say = (message: ToPrefixes, transfer: ArrayBuffer[] = []) => {
+    worker ??= startThread()
+    worker.postMessage(message, transfer)
+  }
   const answer = (question: number, found: { sha256: string } | { fault: Fault }) => {
     questions.get(question)?.(found)
     questions.delete(question)
   }
 
-  worker.on('message', (message: FromPrefixes) => {
+  /** When the first file of several parts comes: many services only ever see small ones. */
+  function startThread(): Worker {
+    const thread = new Worker(new URL('./prefix-thread.ts', import.meta.url), { workerData: { storage } })
+    thread.on('message', hear)
+    // Its end is ours: whoever has started us starts us anew, with a fresh one.
+    thread.on('error', (error) => {
+      throw error
+    })
+    return thread
+  }
+
+  function hear(message: FromPrefixes): void {
     switch (message.type) {
       case 'wants':
         return want(message.sessionId, message.number)
@@ -50,11 +64,7 @@ export function openPrefixes(storage: StorageSettings): Prefixes {
       default:
         throw new Error(`unknown message ${JSON.stringify(message satisfies never)}`)
     }
-  })
-  // Its end is ours: whoever has started us starts us anew, with a fresh one.
-  worker.on('error', (error) => {
-    throw error
-  })
+  }
 
   function want(sessionId: string, number: number | undefined): void {
     wanted.delete(sessionId)
@@ -108,7 +118,7 @@ export function openPrefixes(storage: StorageSettings): Prefixes {
 
     forget(sessionId) {
       wanted.delete(sessionId)
-      say({ type: 'forget', sessionId })
+      if (worker) say({ type: 'forget', sessionId })
     },
   }
 }
