@@ -9,13 +9,13 @@ import { migrate } from '../src/db/migrate.ts'
 import { migrationsDir, readMigrations } from '../src/db/migrations.ts'
 import { joinAsNode } from '../src/db/nodes.ts'
 import { complete, followSession, recording, uploadAll } from './support/client.ts'
-import { createDatabase, startService } from './support/service.ts'
+import { createEmptyDatabase, startService } from './support/service.ts'
 
 let connection: { connectionString: string }
 let dir: string
 let ourVersion: number
 beforeEach(async () => {
-  connection = { connectionString: await createDatabase() }
+  connection = { connectionString: await createEmptyDatabase() }
   dir = await mkdtemp(join(tmpdir(), 'tapedeck-migrations-'))
   await cp(migrationsDir, dir, { recursive: true })
   ourVersion = (await readMigrations(dir)).length

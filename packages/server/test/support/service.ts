@@ -10,6 +10,7 @@ import { type App, type Overrides, startApp } from '../../src/app.ts'
 import { systemClock } from '../../src/clock.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { TEMPLATE } from './global-setup.ts'
 
 // The real service in this process: real PostgreSQL, real files, real HTTP.
 
@@ -100,13 +101,18 @@ export async function startService({ env = {}, logTo, beside, ...given }: Option
   return service
 }
 
-export async function createDatabase(): Promise<string> {
+/** As a service has left it that has not been used yet. */
+export const createDatabase = (): Promise<string> => createFrom(TEMPLATE)
+
+export const createEmptyDatabase = (): Promise<string> => createFrom('template1')
+
+async function createFrom(template: string): Promise<string> {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run the tests with npm test, which starts PostgreSQL for them')
   const name = `test_${randomBytes(8).toString('hex')}`
   const client = new pg.Client({ connectionString: server })
   await client.connect()
-  await client.query(`create database ${name}`)
+  await client.query(`create database ${name} template ${template}`)
   await client.end()
   return server.replace('/postgres?', `/${name}?`)
 }
