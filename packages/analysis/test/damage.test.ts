@@ -50,8 +50,8 @@ suite('hostile files end in an analysis, within the caps', { concurrency: 2 }, (
   }
 })
 
-/** All of them take minutes: TEST_THOROUGH=1. */
-const TIMES = process.env.TEST_THOROUGH ? 20 : 3
+/** Their readers go through more of them in their own tests. */
+const TIMES = process.env.TEST_THOROUGH ? 20 : 2
 
 const skip = existsSync(recordings) ? false : 'there are none on this machine'
 suite('real recordings withstand them too', { skip }, () => {

@@ -327,12 +327,12 @@ function crowds(): Record<string, Hostile> {
           ),
         ),
     },
-    'ten thousand datasets': {
+    'a crowd of datasets': {
       filename: 'crowd.hdf5',
       make: () =>
         hdf5File({
           data: {
-            demo_0: Object.fromEntries(range(10_000, (n) => [`d${n}`, { values: new Uint8Array(2) }])),
+            demo_0: Object.fromEntries(range(CROWD / 40, (n) => [`d${n}`, { values: new Uint8Array(2) }])),
           },
         }),
     },

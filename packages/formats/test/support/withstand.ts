@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Reader, structuralCodes } from '../../src/recording.ts'
 import { bytesSource, type Collected, collect } from './collect.ts'
-import { cut, type Damaged, damaged, flip, seeded } from './damage.ts'
+import { cut, type Damaged, damaged, flip, seeded, VARIANTS } from './damage.ts'
 
 // What must hold of a reader whatever the bytes are: it ends, reads the file once, reports in the face's own words,
 // makes up next to nothing, and never loses messages in silence.
@@ -26,8 +26,8 @@ export async function withstands(
 export async function withstandsCutsAndFlips(reader: Reader, bytes: Uint8Array, seed = 1): Promise<void> {
   const random = seeded(seed)
   const place = () => Math.floor(random() * bytes.length)
-  const cuts = Array.from({ length: 20 }, () => cut(bytes, place()))
-  const flips = Array.from({ length: 20 }, () => flip(bytes, place(), Math.floor(random() * 8)))
+  const cuts = Array.from({ length: VARIANTS }, () => cut(bytes, place()))
+  const flips = Array.from({ length: VARIANTS }, () => flip(bytes, place(), Math.floor(random() * 8)))
   await checkAll(reader, bytes, [...cuts, ...flips], 0)
 }
 
