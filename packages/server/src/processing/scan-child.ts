@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { analyse } from '@tapedeck/analysis'
 import { openDisk } from '../storage/disk.ts'
@@ -31,6 +31,7 @@ process.on('message', (message: ToScan) => {
 process.on('exit', () => rmSync(tempDir, { recursive: true, force: true }))
 process.on('disconnect', () => process.exit(1))
 if (!process.connected) process.exit(1)
+mkdirSync(tempDir, { mode: 0o700 })
 
 async function run({ source: where, ...request }: ScanRequest): Promise<void> {
   try {

@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Analysis } from '@tapedeck/analysis'
+import { newNonce } from '../ids.ts'
 import type { Recording } from '../storage/recording.ts'
 import { ObjectLost } from '../storage/storage.ts'
 import { BLOCK_BYTES, MAX_ASKED } from './asked-source.ts'
@@ -34,7 +35,8 @@ export const LOWER_PRIORITY = 5
 const HEAP_SHARE = 0.6
 
 export async function scan(request: Omit<ScanRequest, 'type'>, options: Options): Promise<Analysis> {
-  const tempDir = await mkdtemp(join(tmpdir(), 'tapedeck-scan-'))
+  // The scan makes it, and removes it should we die: a folder that we made before it is there would stay.
+  const tempDir = join(tmpdir(), `tapedeck-scan-${newNonce()}`)
   const heapMb = Math.round((options.limits.memoryBytes * HEAP_SHARE) / 2 ** 20)
   const child = fork(new URL('./scan-child.ts', import.meta.url), [tempDir], {
     execArgv: [`--max-old-space-size=${heapMb}`, '--expose-gc', '--disable-warning=ExperimentalWarning'],

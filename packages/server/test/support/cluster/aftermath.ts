@@ -78,7 +78,7 @@ async function nothingIsStuck(db: Db, cluster: Cluster): Promise<void> {
   assert.deepEqual(rows, [], 'a claim or a delivery is left')
   const temporary = async () =>
     (await readdir(cluster.tempDir)).filter((name) => name.startsWith('tapedeck-scan-'))
-  await until('no temporary file is left', async () => (await temporary()).length === 0)
+  await until('no temporary file is left', async () => (await temporary()).length === 0, SETTLED_WITHIN_MS)
 }
 
 /** Each recording as it is in the store, read whole. */
