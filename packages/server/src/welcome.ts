@@ -1,5 +1,5 @@
 import type { CreatedKey } from './access/keys.ts'
-import type { Addresses } from './app.ts'
+import type { Addresses } from './app/base.ts'
 
 /** What a person sees when a node without the API is up. */
 export function welcomeWorker({ baseUrl }: Addresses): string {
