@@ -17,9 +17,6 @@ Reflect.set(window, '__webpack_nonce__', nonce)
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no root')
 
-// A page of an older build asks for a part that the new one does not have.
-window.addEventListener('vite:preloadError', () => location.reload())
-
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>

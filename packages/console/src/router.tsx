@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
+import { loadCode } from './api/load-code.ts'
 import { meQuery } from './api/queries.ts'
 import { queryClient, whenSignedOut } from './api/query-client.ts'
 import { Refusal } from './api/request.ts'
@@ -41,17 +42,17 @@ const home = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignInPage'),
+  component: lazyPage(() => import('./pages/sign-in.tsx'), 'SignInPage'),
 })
 const join = createRoute({
   getParentRoute: () => root,
   path: '/join',
-  component: lazyRouteComponent(() => import('./pages/join.tsx'), 'JoinPage'),
+  component: lazyPage(() => import('./pages/join.tsx'), 'JoinPage'),
 })
 const account = createRoute({
   getParentRoute: () => root,
   path: '/account',
-  component: lazyRouteComponent(() => import('./pages/account.tsx'), 'AccountPage'),
+  component: lazyPage(() => import('./pages/account.tsx'), 'AccountPage'),
 })
 
 const organisation = createRoute({
@@ -63,57 +64,57 @@ const organisation = createRoute({
 const sessions = createRoute({
   getParentRoute: () => organisation,
   path: '/sessions',
-  component: lazyRouteComponent(() => import('./pages/sessions.tsx'), 'SessionsPage'),
+  component: lazyPage(() => import('./pages/sessions.tsx'), 'SessionsPage'),
 })
 const session = createRoute({
   getParentRoute: () => organisation,
   path: '/sessions/$session',
-  component: lazyRouteComponent(() => import('./pages/session.tsx'), 'SessionPage'),
+  component: lazyPage(() => import('./pages/session.tsx'), 'SessionPage'),
 })
 const segments = createRoute({
   getParentRoute: () => organisation,
   path: '/segments',
-  component: lazyRouteComponent(() => import('./pages/segments.tsx'), 'SegmentsPage'),
+  component: lazyPage(() => import('./pages/segments.tsx'), 'SegmentsPage'),
 })
 const devices = createRoute({
   getParentRoute: () => organisation,
   path: '/devices',
-  component: lazyRouteComponent(() => import('./pages/devices.tsx'), 'DevicesPage'),
+  component: lazyPage(() => import('./pages/devices.tsx'), 'DevicesPage'),
 })
 const device = createRoute({
   getParentRoute: () => organisation,
   path: '/devices/$device',
-  component: lazyRouteComponent(() => import('./pages/device.tsx'), 'DevicePage'),
+  component: lazyPage(() => import('./pages/device.tsx'), 'DevicePage'),
 })
 const webhooks = createRoute({
   getParentRoute: () => organisation,
   path: '/webhooks',
-  component: lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
+  component: lazyPage(() => import('./pages/webhooks.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
   getParentRoute: () => organisation,
   path: '/webhooks/$endpoint',
-  component: lazyRouteComponent(() => import('./pages/webhook.tsx'), 'WebhookPage'),
+  component: lazyPage(() => import('./pages/webhook.tsx'), 'WebhookPage'),
 })
 const keys = createRoute({
   getParentRoute: () => organisation,
   path: '/keys',
-  component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'KeysPage'),
+  component: lazyPage(() => import('./pages/keys.tsx'), 'KeysPage'),
 })
 const members = createRoute({
   getParentRoute: () => organisation,
   path: '/members',
-  component: lazyRouteComponent(() => import('./pages/members.tsx'), 'MembersPage'),
+  component: lazyPage(() => import('./pages/members.tsx'), 'MembersPage'),
 })
 const auditLog = createRoute({
   getParentRoute: () => organisation,
   path: '/audit-log',
-  component: lazyRouteComponent(() => import('./pages/audit-log.tsx'), 'AuditLogPage'),
+  component: lazyPage(() => import('./pages/audit-log.tsx'), 'AuditLogPage'),
 })
 const api = createRoute({
   getParentRoute: () => organisation,
   path: '/api',
-  component: lazyRouteComponent(() => import('./pages/api.tsx'), 'ApiPage'),
+  component: lazyPage(() => import('./pages/api.tsx'), 'ApiPage'),
 })
 const start = createRoute({
   getParentRoute: () => organisation,
@@ -169,4 +170,15 @@ function onlyText(search: Record<string, unknown>): Search {
       (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
     ),
   )
+}
+
+/**
+ * A page whose code is loaded when it is first gone to. If the service answers and does not have it, a newer console
+ * has taken the place of this one: the router then loads the whole page anew, once.
+ */
+function lazyPage<Module extends Record<string, unknown>, Name extends keyof Module>(
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return lazyRouteComponent(() => loadCode(load), name)
 }

@@ -1,5 +1,6 @@
 import { ORGANISATION_HEADER } from '@tapedeck/contract'
 import type { UploadCheckpoint, UploadProgress } from '@tapedeck/sdk'
+import { loadCode } from '../api/load-code.ts'
 import { findCheckpoint, forgetCheckpoint, keepCheckpoint } from './checkpoints.ts'
 
 // Files on their way, few at a time. The SDK does the work; here is who waits, who runs, who was paused and why.
@@ -133,7 +134,7 @@ async function send(
   hooks: Hooks,
 ): Promise<string> {
   // Loaded with the first upload: most visits have none.
-  const { Tapedeck } = await import('@tapedeck/sdk')
+  const { Tapedeck } = await loadCode(() => import('@tapedeck/sdk'))
   const tapedeck = new Tapedeck({
     baseUrl: location.origin,
     headers: { [ORGANISATION_HEADER]: organisation },

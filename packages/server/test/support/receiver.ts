@@ -21,8 +21,8 @@ export type Receiver = {
   at(path: string): string
   /** All that arrived, in order. */
   delivered: Delivered[]
-  /** Resolves when at least so many have arrived. */
-  arrived(count: number): Promise<Delivered[]>
+  /** Resolves when at least so many have arrived, of one type if it is named. */
+  arrived(count: number, type?: string): Promise<Delivered[]>
   /** Requests that are neither answered nor given up by the service. */
   inFlight(): number
   maxInFlight(): number
@@ -73,16 +73,17 @@ export async function startReceiver(t: Ending, settings: Settings = {}): Promise
     url: at('/hook'),
     at,
     delivered,
-    async arrived(count) {
+    async arrived(count, type) {
+      const sofar = () => (type ? delivered.filter(({ body }) => JSON.parse(body).type === type) : delivered)
       const enough = new Promise<void>((resolve) => {
         const look = () => {
-          if (delivered.length >= count) resolve()
+          if (sofar().length >= count) resolve()
         }
         waiting.add(look)
         look()
       })
-      await inTime(enough, () => `${delivered.length} of ${count} have arrived`)
-      return delivered
+      await inTime(enough, () => `${sofar().length} of ${count} have arrived`)
+      return sofar()
     },
     inFlight: () => inFlight,
     maxInFlight: () => maxInFlight,
