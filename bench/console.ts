@@ -27,7 +27,7 @@ export async function timelineInConsole(stage: Stage): Promise<Report> {
   const { url, link, dataDir } = await startConsole(stage)
   const session = await seedSession(dataDir)
   const browser = await startChromium()
-  stage.onEnd(() => browser.close())
+  stage.after(() => browser.close())
   const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } })
   await makeAccount(page, link)
   const openMs = await openSession(page, `${url}/console/o/default/sessions/${session}`)

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { CreatedSession } from '@tapedeck/contract'
 import pg from 'pg'
 import { type Cluster, openCluster } from '../soak/cluster.ts'
+import { type Foundation, openFoundation } from '../soak/foundation.ts'
 import { type Memory, watchMemory } from '../soak/memory.ts'
 import { ANNOUNCED } from './baselines/announce.ts'
 import type { Held } from './baselines/idle-connections.ts'
@@ -26,7 +27,8 @@ const PROCESSED_WITHIN_MS = 10 * 60_000
 
 /** Many clients at once on several nodes, beside those that only hold on to them. */
 export async function load(stage: Stage): Promise<Report> {
-  const cluster = await openCluster(stage)
+  const foundation = await openFoundation(stage)
+  const cluster = await openCluster(stage, foundation)
   const idle = await start(stage, 'idle-connections', [String(IDLE), ...cluster.apiUrls])
   const lorises = await startLorises(stage, cluster)
   const memory = watchMemory({ 'API nodes': cluster.api, workers: cluster.workers })
@@ -37,7 +39,7 @@ export async function load(stage: Stage): Promise<Report> {
   const uploaded: Uploaded = JSON.parse(found[0] ?? '')
   reading.abort()
   const busy = await busyReader
-  const states = await untilProcessed(cluster)
+  const states = await untilProcessed(foundation)
   memory.stop()
   const held = await told<Held>(idle)
   const shed = await untilShed(lorises)
@@ -45,7 +47,7 @@ export async function load(stage: Stage): Promise<Report> {
   const errors = await countServerErrors(cluster)
   return {
     title: 'Load: many clients on two API nodes and two workers',
-    story: `${SESSIONS} recordings of one part, uploaded by ${CLIENTS} clients at once through 2 API nodes; 2 workers process them; PostgreSQL over TCP, recordings in ${cluster.store.name}. Beside them ${IDLE} keep-alive connections that ask for something every 50 s, ${LORISES} clients each that send a head or a body at a byte a second, ${PART_LORISES} that send parts so, and a reader that lists pages of 50 over ${READERS} connections without a pause; its latency is held against the same reader when nothing else happens.`,
+    story: `${SESSIONS} recordings of one part, uploaded by ${CLIENTS} clients at once through 2 API nodes; 2 workers process them; PostgreSQL over TCP, recordings in ${foundation.store.name}. Beside them ${IDLE} keep-alive connections that ask for something every 50 s, ${LORISES} clients each that send a head or a body at a byte a second, ${PART_LORISES} that send parts so, and a reader that lists pages of 50 over ${READERS} connections without a pause; its latency is held against the same reader when nothing else happens.`,
     figures: [
       outcome('sessions uploaded', uploaded.sessions, SESSIONS),
       outcome('sessions processed', states.get('processed') ?? 0, SESSIONS),
@@ -102,7 +104,7 @@ function read({ apiUrls, key }: Cluster, until: AbortSignal): Promise<Asked> {
 }
 
 /** How many sessions of the load are in each state, once none of them waits any more. */
-async function untilProcessed({ databaseUrl }: Cluster): Promise<Map<string, number>> {
+async function untilProcessed({ databaseUrl }: Foundation): Promise<Map<string, number>> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
   const deadlineMs = performance.now() + PROCESSED_WITHIN_MS

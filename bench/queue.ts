@@ -18,13 +18,13 @@ const workerPath = fileURLToPath(new URL('baselines/queue-worker.ts', import.met
 /** How long a job waits for its worker, and how long one whose worker was killed. */
 export async function queue(stage: Stage): Promise<Report> {
   const postgres = await startEmbedded(stage.dir)
-  stage.onEnd(() => postgres.stop())
+  stage.after(() => postgres.stop())
   const { connection } = postgres
   const database = openDatabase(connection)
-  stage.onEnd(database.close)
+  stage.after(database.close)
   const recovery = await recoverySeconds(stage, connection, database)
   const jobs = await openJobs(connection, fail)
-  stage.onEnd(jobs.stop)
+  stage.after(jobs.stop)
   const started = new Map<string, (ms: number) => void>()
   await jobs.work(handlers((id) => started.get(id)?.(performance.now())))
   const notifier = await openNotifier(stage, connection)
@@ -90,7 +90,7 @@ async function openNotifier(stage: Stage, connection: Connection): Promise<() =>
   const [speaker, listener] = [new pg.Client(connection), new pg.Client(connection)]
   for (const client of [speaker, listener]) {
     await client.connect()
-    stage.onEnd(() => client.end())
+    stage.after(() => client.end())
   }
   await listener.query('listen bench')
   return async () => {

@@ -38,7 +38,7 @@ try {
 async function uploadOne(stage: Stage, { url, key }: Service): Promise<string> {
   const receiver = createServer((_, response) => response.end()).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
-  stage.onEnd(() => receiver.close())
+  stage.after(() => receiver.close())
   const tapedeck = new Tapedeck({ apiKey: key, baseUrl: url })
   const { port } = receiver.address() as AddressInfo
   const target = `http://127.0.0.1:${port}/`

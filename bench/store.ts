@@ -115,19 +115,17 @@ function inSessionsOfOnePart(shared: SharedService, { block }: Recording): Conte
   }
 }
 
-function bareStore({ store: { name, settings } }: SharedService, { block, parts }: Recording): Contestant {
+function bareStore({ store: { name }, bucket }: SharedService, { block, parts }: Recording): Contestant {
   const keys = Array.from({ length: parts }, (_, part) => `bare/${part}`)
   return {
     name: `${name} itself, by presigned PUT`,
     take() {
       const headers = { 'Content-Length': block.length }
-      const heads = keys.map((key) => requestHead('PUT', presignPut(settings, key), headers))
-      return sendAll(settings.endpoint, CONNECTIONS, heads, (connection, head) =>
-        connection.send(head, block),
-      )
+      const heads = keys.map((key) => requestHead('PUT', presignPut(bucket, key), headers))
+      return sendAll(bucket.endpoint, CONNECTIONS, heads, (connection, head) => connection.send(head, block))
     },
     async clear() {
-      const storage = await openS3(settings)
+      const storage = await openS3(bucket)
       await storage.remove(keys)
       storage.close()
     },

@@ -5,8 +5,8 @@ import type { Db } from '../packages/server/src/db/database.ts'
 import type { S3Settings } from '../packages/server/src/storage/s3/client.ts'
 import { openS3 } from '../packages/server/src/storage/s3/store.ts'
 import type { Storage } from '../packages/server/src/storage/storage.ts'
+import { objectsOf } from '../packages/server/test/support/s3.ts'
 import type { Acknowledged, Ledger } from './ledger.ts'
-import { listObjects } from './object-store.ts'
 
 // What is true at the end is read from the database and the store themselves, past every node.
 
@@ -128,7 +128,7 @@ async function checkEvents(db: Db, { events }: Ledger): Promise<Verdict> {
 async function checkObjects(db: Db, bucket: S3Settings): Promise<Verdict[]> {
   const rows = await db.selectFrom('parts').select('object').execute()
   const named = new Set(rows.map(({ object }) => object))
-  const objects = new Set(await listObjects(bucket))
+  const objects = new Set(await objectsOf(bucket))
   const lost = [...named.difference(objects)]
   const unnamed = [...objects.difference(named)]
   return [

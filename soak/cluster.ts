@@ -2,14 +2,14 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mainPath } from '../bench/support/service.ts'
 import type { Stage } from '../bench/support/stage.ts'
+import type { S3Settings } from '../packages/server/src/storage/s3/client.ts'
+import { openTcpProxy, type TcpProxy } from '../packages/server/test/support/cluster/tcp-proxy.ts'
+import { s3Env } from '../packages/server/test/support/s3.ts'
 import { freePorts } from '../scripts/free-ports.ts'
-import { type ObjectStore, openObjectStore } from './object-store.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
-import { openRelay, type Relay } from './relay.ts'
 import { type Supervised, supervise } from './supervised.ts'
 
-// The service on several machines, all of them this one: API nodes behind a balancer, workers, PostgreSQL over TCP and an
-// S3-compatible store, each a process of its own.
+// The service on several machines, all of them this one: API nodes behind a balancer, and workers, each a process of its
+// own.
 
 export type Cluster = {
   /** The balancer in front of the API nodes. */
@@ -20,17 +20,13 @@ export type Cluster = {
   apiUrls: string[]
   api: Supervised[]
   workers: Supervised[]
-  balancer: Relay
-  postgres: Postgres
-  store: ObjectStore
-  /** Where to look into the database, past whatever stands before it. */
-  databaseUrl: string
+  balancer: TcpProxy
 }
 
+/** What the nodes have in common. */
+export type Shared = { databaseUrl: string; bucket: S3Settings }
+
 type Settings = {
-  /** Where the nodes find what they stand on, if not directly. */
-  databasePort?: (postgres: Postgres) => Promise<number>
-  storeEndpoint?: (store: ObjectStore) => Promise<string>
   env?: NodeJS.ProcessEnv
   onLine?: (node: string, line: string) => void
   workers?: number
@@ -41,35 +37,23 @@ const WORKERS = 2
 const READY = /Tapedeck is ready\.([\s\S]*)\n\n$/
 
 /** What every node of a cluster is configured with. */
-export function sharedEnv(databaseUrl: string, store: ObjectStore['settings']): NodeJS.ProcessEnv {
+export function sharedEnv({ databaseUrl, bucket }: Shared): NodeJS.ProcessEnv {
   return {
     DATABASE_URL: databaseUrl,
     TAPEDECK_SECRET: 'a secret that only this run uses, and nobody else',
     TAPEDECK_RATE_LIMIT: '1000000000',
     TAPEDECK_LOG_LEVEL: 'warn',
-    TAPEDECK_STORAGE: 's3',
-    S3_BUCKET: store.bucket,
-    S3_ENDPOINT: store.endpoint,
-    S3_REGION: store.region,
-    AWS_ACCESS_KEY_ID: store.credentials.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: store.credentials.secretAccessKey,
+    ...s3Env(bucket),
   }
 }
 
-export async function openCluster(stage: Stage, settings: Settings = {}): Promise<Cluster> {
-  const { databasePort, storeEndpoint, env = {}, onLine = () => {}, workers = WORKERS } = settings
-  const [postgres, store] = await Promise.all([startPostgres(stage), openObjectStore(stage)])
+export async function openCluster(stage: Stage, on: Shared, settings: Settings = {}): Promise<Cluster> {
+  const { env = {}, onLine = () => {}, workers = WORKERS } = settings
   const ports = await freePorts(API_NODES + workers)
   const apiPorts = ports.slice(0, API_NODES)
-  const balancer = await openRelay(stage, apiPorts)
+  const balancer = await openTcpProxy(stage, apiPorts)
   const url = `http://127.0.0.1:${balancer.port}`
-  const databaseUrl = postgres.urlAt((await databasePort?.(postgres)) ?? postgres.port)
-  const endpoint = (await storeEndpoint?.(store)) ?? store.settings.endpoint
-  const shared = {
-    ...sharedEnv(databaseUrl, { ...store.settings, endpoint }),
-    TAPEDECK_BASE_URL: url,
-    ...env,
-  }
+  const shared = { ...sharedEnv(on), TAPEDECK_BASE_URL: url, ...env }
   const start = async (role: 'api' | 'worker', index: number): Promise<Supervised> => {
     const name = `${role} ${index + 1}`
     const dataDir = join(stage.dir, name.replace(' ', '-'))
@@ -81,7 +65,6 @@ export async function openCluster(stage: Stage, settings: Settings = {}): Promis
       env: { ...shared, TAPEDECK_ROLE: role, TAPEDECK_PORT: String(port), TAPEDECK_DATA_DIR: dataDir },
       readyWhen: READY,
       onLine: (line) => onLine(name, line),
-      asGroup: false,
     })
   }
   // The first makes the tables and the first key.
@@ -101,8 +84,5 @@ export async function openCluster(stage: Stage, settings: Settings = {}): Promis
     api: [first, ...others.slice(0, API_NODES - 1)],
     workers: others.slice(API_NODES - 1),
     balancer,
-    postgres,
-    store,
-    databaseUrl: postgres.urlAt(postgres.port),
   }
 }

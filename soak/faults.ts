@@ -2,12 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FaultyStore } from '../packages/server/test/support/faulty-store.ts'
 import type { Chance } from './chance.ts'
 import type { Cluster } from './cluster.ts'
-import type { Relay } from './relay.ts'
+import type { Foundation } from './foundation.ts'
 import type { Supervised } from './supervised.ts'
 
 // What machines and networks do to a service, one after the other, some of them while another still lasts.
 
-export type Scene = { cluster: Cluster; database: Relay; store: FaultyStore }
+/** `way` stands before the store. */
+export type Scene = { cluster: Cluster; foundation: Foundation; way: FaultyStore }
 
 type Fault = (scene: Scene, chance: Chance) => Promise<void>
 
@@ -18,27 +19,26 @@ const PAST_LEASE_MS = 25_000
 export const faults = {
   'kill an API node': ({ cluster }, chance) => kill(chance.pick(cluster.api), chance),
   'kill a worker': ({ cluster }, chance) => kill(chance.pick(cluster.workers), chance),
-  'kill PostgreSQL': ({ cluster }, chance) => cluster.postgres.kill(chance.between(0, SHORT_MS)),
-  'kill the store': async ({ cluster }, chance) => {
-    if (cluster.store.process) await kill(cluster.store.process, chance)
+  'kill PostgreSQL': ({ foundation }, chance) => killForAWhile(foundation.postgres, chance),
+  'kill the store': async ({ foundation: { store } }, chance) => {
+    if (store.process) await killForAWhile(store.process, chance)
   },
   'freeze an API node': ({ cluster }, chance) => freeze(chance.pick(cluster.api), SHORT_MS),
   'freeze a worker past its lease': ({ cluster }, chance) =>
     freeze(chance.pick(cluster.workers), PAST_LEASE_MS),
   'cut the clients': async ({ cluster }) => cluster.balancer.cut(),
-  'cut the database': async ({ database }) => database.cut(),
-  'hold the database': async ({ database }, chance) => {
-    database.hold()
+  'cut the database': async ({ foundation }) => foundation.postgres.network.cut(),
+  'stall the database': async ({ foundation }, chance) => {
+    foundation.postgres.network.stall()
     await delay(chance.between(500, SHORT_MS))
-    database.letGo()
+    foundation.postgres.network.pass()
   },
-  'store: 503': async ({ store }, chance) => store.inject('busy', always, chance.between(1, 20)),
-  'store: cut': async ({ store }, chance) => store.inject('cut', always, chance.between(1, 10)),
-  'store: cut in a body': async ({ store }, chance) =>
-    store.inject('cut in the body', isPut, chance.between(1, 3)),
-  'store: answer lost': async ({ store }, chance) =>
-    store.inject('answer lost', always, chance.between(1, 5)),
-  'store: silence': async ({ store }) => store.inject('hang', (method) => method === 'GET', 1),
+  'store: 503': async ({ way }, chance) => way.inject('busy', always, chance.between(1, 20)),
+  'store: cut': async ({ way }, chance) => way.inject('cut', always, chance.between(1, 10)),
+  'store: cut in a body': async ({ way }, chance) =>
+    way.inject('cut in the body', isPut, chance.between(1, 3)),
+  'store: answer lost': async ({ way }, chance) => way.inject('answer lost', always, chance.between(1, 5)),
+  'store: silence': async ({ way }) => way.inject('hang', (method) => method === 'GET', 1),
 } satisfies Record<string, Fault>
 
 export type FaultName = keyof typeof faults
@@ -90,8 +90,8 @@ export function startFaults(scene: Scene, chance: Chance, { kinds, everyMs }: Pl
       ending.abort()
       await going
       await Promise.all(lasting)
-      const { api, workers, store } = scene.cluster
-      await Promise.all([...api, ...workers, store.process].map((node) => node?.ready()))
+      const { api, workers } = scene.cluster
+      await Promise.all([...api, ...workers].map((node) => node.ready()))
     },
   }
 }
@@ -101,6 +101,15 @@ const isPut = (method: string) => method === 'PUT'
 
 function kill(victim: Supervised, chance: Chance): Promise<void> {
   return victim.kill(chance.between(0, SHORT_MS))
+}
+
+async function killForAWhile(
+  victim: { kill(): Promise<void>; start(): Promise<void> },
+  chance: Chance,
+): Promise<void> {
+  await victim.kill()
+  await delay(chance.between(0, SHORT_MS))
+  await victim.start()
 }
 
 async function freeze(victim: Supervised, ms: number): Promise<void> {

@@ -28,7 +28,7 @@ export async function startReceiver(stage: Stage, chance: Chance, ledger: Ledger
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  stage.onEnd(() => {
+  stage.after(() => {
     server.closeAllConnections()
     server.close()
   })

@@ -9,10 +9,10 @@ import { checkAll, settle, type Verdict } from './checks.ts'
 import { startClients } from './clients.ts'
 import { openCluster, sharedEnv } from './cluster.ts'
 import { allFaults, type FaultName, startFaults } from './faults.ts'
+import { openFoundation } from './foundation.ts'
 import { openLedger } from './ledger.ts'
 import { watchMemory } from './memory.ts'
 import { startReceiver } from './receiver.ts'
-import { openRelay, type Relay } from './relay.ts'
 
 // Two API nodes and two workers on PostgreSQL and S3, clients that use them, and faults; then everything that was
 // acknowledged is looked for.
@@ -39,27 +39,21 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
   const ledger = openLedger()
   const receiver = await startReceiver(stage, chance.fork(), ledger)
   const internalErrors: string[] = []
-  const database: { relay?: Relay } = {}
-  const between: { store?: Awaited<ReturnType<typeof openFaultyStore>> } = {}
-  const cluster = await openCluster(stage, {
+  const foundation = await openFoundation(stage)
+  const way = await openFaultyStore(foundation.bucket)
+  stage.after(() => way.close())
+  const shared = {
+    databaseUrl: foundation.postgres.overNetwork(foundation.databaseUrl),
+    bucket: way.settings,
+  }
+  const cluster = await openCluster(stage, shared, {
     env: { TAPEDECK_WEBHOOK_RETRY_SCALE: RETRY_SCALE },
     ...(settings.workers && { workers: settings.workers }),
-    async databasePort(postgres) {
-      database.relay = await openRelay(stage, [postgres.port])
-      return database.relay.port
-    },
-    async storeEndpoint(store) {
-      const faulty = await openFaultyStore(store.settings)
-      stage.onEnd(() => faulty.close())
-      between.store = faulty
-      return faulty.settings.endpoint
-    },
     onLine(node, line) {
       if (line.includes('"msg":"request failed"')) internalErrors.push(`${node}: ${line.slice(0, 500)}`)
       if (process.env.TEST_LOG !== undefined) process.stderr.write(`${node}: ${line}\n`)
     },
   })
-  if (!database.relay || !between.store) throw new Error('the cluster was put up without its faults')
   const tapedeck = new Tapedeck({ apiKey: cluster.key, baseUrl: cluster.url })
   const endpoint = await tapedeck.webhookEndpoints.create({
     url: receiver.url,
@@ -70,8 +64,7 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
   const memory = watchMemory({ 'API nodes': cluster.api, workers: cluster.workers })
   const startMs = performance.now()
   const clients = startClients(cluster, chance.fork(), ledger)
-  const scene = { cluster, database: database.relay, store: between.store }
-  const faults = startFaults(scene, chance.fork(), { kinds, everyMs })
+  const faults = startFaults({ cluster, foundation, way }, chance.fork(), { kinds, everyMs })
   const tell = (doing: string) =>
     onProgress(
       `${((performance.now() - startMs) / 1000).toFixed(0)} s, ${doing}: ${ledger.sessions.length} uploads, ` +
@@ -85,11 +78,11 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
   clearInterval(telling)
   memory.stop()
 
-  const { db, close } = openDatabase({ connectionString: cluster.databaseUrl }, { maxConnections: 2 })
-  stage.onEnd(close)
+  const { db, close } = openDatabase({ connectionString: foundation.databaseUrl }, { maxConnections: 2 })
+  stage.after(close)
   await settle(db, SETTLE_WITHIN_MS, (left) => tell(`${left} left to be done`))
   const collected = await collect(
-    { TAPEDECK_DATA_DIR: stage.dir, ...sharedEnv(cluster.databaseUrl, cluster.store.settings) },
+    { TAPEDECK_DATA_DIR: stage.dir, ...sharedEnv(foundation) },
     { dryRun: false, alsoUnknown: false, tell() {}, signal: new AbortController().signal },
   )
   const crashes = [...cluster.api, ...cluster.workers].filter((node) => node.crashes() > 0)
@@ -101,7 +94,7 @@ export async function soak(stage: Stage, settings: SoakSettings): Promise<Verdic
       found: String(collected.left_over + collected.deleted),
       holds: true,
     },
-    ...(await checkAll({ db, bucket: cluster.store.settings, ledger })),
+    ...(await checkAll({ db, bucket: foundation.bucket, ledger })),
     {
       what: 'answers of 500',
       found: internalErrors.length === 0 ? 'none' : `${internalErrors.length} (${internalErrors[0]})`,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Stage } from '../bench/support/stage.ts'
+import { shellEnv } from '../packages/server/test/support/shell-env.ts'
 
 // A process that is started again whenever it ends, as a supervisor does it, and that can be killed, frozen and woken.
 
@@ -28,8 +29,6 @@ type Program = {
   readyWhen: RegExp
   /** Every line of its log. */
   onLine: (line: string) => void
-  /** Whether what it has started is killed with it; of a service that must not be needed. */
-  asGroup: boolean
 }
 
 const RESTART_MS = 500
@@ -46,9 +45,8 @@ export function supervise(stage: Stage, program: Program): Supervised {
 
   function start(): void {
     const started = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...program.args], {
-      env: { ...inherited(), ...program.env },
+      env: { ...shellEnv(), ...program.env },
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: program.asGroup,
     })
     child = started
     let output = ''
@@ -76,13 +74,7 @@ export function supervise(stage: Stage, program: Program): Supervised {
     if (wanted) start()
   }
 
-  function signal(name: NodeJS.Signals): void {
-    try {
-      if (child?.pid) process.kill(program.asGroup ? -child.pid : child.pid, name)
-    } catch {
-      // It has ended in this moment.
-    }
-  }
+  const signal = (name: NodeJS.Signals) => void child?.kill(name)
 
   start()
   const stop = async () => {
@@ -91,7 +83,7 @@ export function supervise(stage: Stage, program: Program): Supervised {
     signal('SIGKILL')
     await exited
   }
-  stage.onEnd(stop)
+  stage.after(stop)
   return {
     name: program.name,
     pid: () => child?.pid,
@@ -107,12 +99,6 @@ export function supervise(stage: Stage, program: Program): Supervised {
     crashes: () => crashes,
     stop,
   }
-}
-
-/** What a shell needs, and what `npm start` gives: modules that were compiled once are not compiled again. */
-function inherited(): NodeJS.ProcessEnv {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
-  return { PATH, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
 }
 
 function readLines(stream: NodeJS.ReadableStream, onLine: (line: string) => void): void {

@@ -22,7 +22,7 @@ export async function startNginx(stage: Stage, storeDir: string): Promise<string
     stdio: 'inherit',
   })
   const exited = once(child, 'exit')
-  stage.onEnd(async () => {
+  stage.after(async () => {
     child.kill('SIGTERM')
     await exited
   })

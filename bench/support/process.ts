@@ -34,7 +34,7 @@ export async function startProcess(
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
     await exited
   }
-  stage.onEnd(stop)
+  stage.after(stop)
   const found = await untilPrinted(child, pattern, args.join(' '))
   return { pid: child.pid ?? 0, found, output: child.stdout, stop }
 }

@@ -9,11 +9,11 @@ const SENDERS = 8
 /** Jobs a second that go in, each in a transaction of its own, and through handlers that do nothing; bytes of a done one. */
 export async function queueRates(stage: Stage): Promise<Record<string, number>> {
   const postgres = await startEmbedded(`${stage.dir}/queue`)
-  stage.onEnd(() => postgres.stop())
+  stage.after(() => postgres.stop())
   const { db, pool, close } = openDatabase(postgres.connection)
-  stage.onEnd(close)
+  stage.after(close)
   const jobs = await openJobs(postgres.connection, fail)
-  stage.onEnd(jobs.stop)
+  stage.after(jobs.stop)
   const sendingMs = performance.now()
   await Promise.all(
     Array.from({ length: SENDERS }, async (_, sender) => {

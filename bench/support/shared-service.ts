@@ -1,25 +1,24 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { objectsOf } from '../../packages/server/test/support/s3.ts'
 import { sharedEnv } from '../../soak/cluster.ts'
-import { listObjects, type ObjectStore, openObjectStore } from '../../soak/object-store.ts'
-import { startPostgres } from '../../soak/postgres.ts'
+import { type Foundation, openFoundation } from '../../soak/foundation.ts'
 import { startProcess } from './process.ts'
 import { mainPath, READY, type Service, serviceEnv } from './service.ts'
 import type { Stage } from './stage.ts'
 
 /** The service on a PostgreSQL over TCP and on an S3-compatible store, in a process of its own. */
-export type SharedService = Service & { store: ObjectStore }
+export type SharedService = Service & Foundation
 
 export async function startSharedService(stage: Stage): Promise<SharedService> {
-  const [postgres, store] = await Promise.all([startPostgres(stage), openObjectStore(stage)])
+  const foundation = await openFoundation(stage)
   const dataDir = join(stage.dir, 'shared-service')
   await mkdir(dataDir)
-  const databaseUrl = postgres.urlAt(postgres.port)
-  const env = { ...serviceEnv(dataDir), ...sharedEnv(databaseUrl, store.settings) }
+  const env = { ...serviceEnv(dataDir), ...sharedEnv(foundation) }
   const running = await startProcess(stage, [mainPath], READY, env)
   const [url = '', key = ''] = running.found
-  return { ...running, url, key, dataDir, databaseUrl, store }
+  return { ...running, ...foundation, url, key, dataDir }
 }
 
 /** Where a bench ran that can run on several stores. */
@@ -30,9 +29,9 @@ export function storeOf({ store }: SharedService, name: string): { name: string;
 }
 
 /** Objects are removed by a job; it must not run into what is timed next. */
-export async function untilNoObjects({ store }: SharedService): Promise<void> {
+export async function untilNoObjects({ bucket }: SharedService): Promise<void> {
   const deadlineMs = performance.now() + 60_000
-  while ((await listObjects(store.settings)).length > 0) {
+  while ((await objectsOf(bucket)).length > 0) {
     if (performance.now() > deadlineMs) throw new Error('the bucket was not emptied')
     await sleep(50)
   }

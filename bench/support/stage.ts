@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export type Stage = {
   dir: string
   /** Ends run in reverse order, however the bench ended. */
-  onEnd(end: () => unknown): void
+  after(end: () => unknown): void
   end(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export async function openStage(): Promise<Stage> {
   }
   return {
     dir,
-    onEnd: (end) => void ends.push(end),
+    after: (end) => void ends.push(end),
     end: () => {
       ending ??= endAll()
       return ending

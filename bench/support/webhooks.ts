@@ -12,7 +12,7 @@ import type { Stage } from './stage.ts'
 
 export async function openBeside(stage: Stage, service: Service): Promise<Database> {
   const database = openDatabase(await connectionOf(service), { maxConnections: 4 })
-  stage.onEnd(() => database.close())
+  stage.after(() => database.close())
   return database
 }
 
@@ -77,7 +77,7 @@ export async function openAnnouncements(
   { db, connection }: Database,
 ): Promise<(count: number, everyMs: number) => Promise<Committed[]>> {
   const jobs = await openJobs(connection, (error) => process.stderr.write(`${error.message}\n`))
-  stage.onEnd(() => jobs.stop())
+  stage.after(() => jobs.stop())
   const organisationId = await organisationOf(db)
   const announcer = { clock: { now: Date.now }, jobs, retryScale: 1 }
   return async (count, everyMs) => {

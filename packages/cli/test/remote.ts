@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { shellEnv } from '../../server/test/support/shell-env.ts'
 import type { Result } from './tapedeck.ts'
 
 // The command as it runs on a robot: far from the service, with nothing but an address and a key.
@@ -23,10 +24,9 @@ export function start(
   env: Record<string, string> = {},
   input = '',
 ): Started {
-  const { PATH = '' } = process.env
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args], {
     env: {
-      PATH,
+      ...shellEnv(),
       HOME: home,
       TAPEDECK_URL: url,
       TAPEDECK_API_KEY: key,

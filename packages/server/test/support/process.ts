@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { untilGone } from '../embedded/processes.ts'
 import { undoAfter } from '../embedded/undo.ts'
 import type { Ending } from './ending.ts'
+import { shellEnv } from './shell-env.ts'
 
 // The service as a process of its own, as an operator runs it, so that it can be killed.
 
@@ -44,8 +45,7 @@ export function run(t: Ending, { dataDir, env = {}, command = commands.service }
   const child = spawn(program, args, {
     cwd: repository,
     env: {
-      PATH: process.env.PATH ?? '',
-      HOME: process.env.HOME ?? '',
+      ...shellEnv(),
       TAPEDECK_PORT: '0',
       TAPEDECK_DATA_DIR: dataDir,
       TAPEDECK_RATE_LIMIT: '1000000',

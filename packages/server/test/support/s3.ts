@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
+import { freePorts } from '../../../../scripts/free-ports.ts'
 import type { S3Settings } from '../../src/storage/s3/client.ts'
 import { openClient } from '../../src/storage/s3/client.ts'
 import type { Enforced } from '../../src/storage/s3/examine.ts'
@@ -21,21 +22,22 @@ export const credentials = {
 }
 
 export type TestStore = {
+  name: string
   /** A bucket that nobody else uses. */
   bucket(): S3Settings
   /** The wrong bytes that it is known to refuse. */
   enforced: Enforced
+  /** Undefined where others run it. */
+  process?: StoreProcess
   close(): Promise<void>
 }
 
-/** One of our own. */
-export type MortalStore = TestStore & {
+export type StoreProcess = {
+  port: number
   /** Ends it without a warning; its objects stay. */
   kill(): Promise<void>
-  /** Starts it again, on another port. */
-  restart(): Promise<void>
-  /** Where it listens now. */
-  port(): number
+  /** Starts it again, at the same address. */
+  start(): Promise<void>
 }
 
 export function startStore(buckets = 16): Promise<TestStore> {
@@ -56,6 +58,7 @@ async function useStore(endpoint: string, count: number): Promise<TestStore> {
   for (const settings of all) await askBucket(settings, 'PUT')
   const unused = [...all]
   return {
+    name: process.env.TEST_S3_NAME ?? 'the store',
     bucket() {
       const settings = unused.pop()
       if (!settings) throw new Error('the store has too few buckets for this test')
@@ -83,29 +86,32 @@ async function emptyBucket(settings: S3Settings): Promise<void> {
   storage.close()
 }
 
-export async function startMiniflare(buckets: number): Promise<MortalStore> {
+export async function startMiniflare(buckets: number): Promise<Required<TestStore>> {
   const dir = await mkdtemp(join(tmpdir(), 'tapedeck-s3-'))
   const names = Array.from({ length: buckets }, (_, index) => `bucket-${index + 1}`)
   const unused = [...names]
-  let server = openServer(dir, names)
-  let url = await server.ready
+  const [port = 0] = await freePorts(1)
+  let server = openServer(dir, port, names)
+  const endpoint = new URL('/cdn-cgi/local/r2/s3', await server.ready).href
   return {
+    name: 'Miniflare',
     bucket() {
       const bucket = unused.pop()
       if (!bucket) throw new Error('the store was started with too few buckets')
-      const endpoint = new URL('/cdn-cgi/local/r2/s3', url).href
       return { bucket, endpoint, region: 'auto', forcePathStyle: true, credentials }
     },
     enforced: { bodySha256: true, checksumSha256: false, contentMd5: true },
-    async kill() {
-      kill(...childrenOf(process.pid).filter(isServer))
-      await server.dispose()
+    process: {
+      port,
+      async kill() {
+        kill(...childrenOf(process.pid).filter(isServer))
+        await server.dispose()
+      },
+      async start() {
+        server = openServer(dir, port, names)
+        await server.ready
+      },
     },
-    async restart() {
-      server = openServer(dir, names)
-      url = await server.ready
-    },
-    port: () => Number(url.port),
     async close() {
       await server.dispose()
       await rm(dir, { recursive: true, force: true })
@@ -113,12 +119,12 @@ export async function startMiniflare(buckets: number): Promise<MortalStore> {
   }
 }
 
-function openServer(dir: string, names: string[]): Miniflare {
+function openServer(dir: string, port: number, names: string[]): Miniflare {
   return new Miniflare({
     modules: true,
     script: 'export default { fetch: () => new Response(null, { status: 404 }) }',
     host: '127.0.0.1',
-    port: 0,
+    port,
     r2Persist: dir,
     r2Buckets: Object.fromEntries(
       names.map((id) => [id.replace('-', '_'), { id, s3Credentials: credentials }]),
@@ -146,10 +152,16 @@ export function s3Env({ bucket, endpoint, region }: S3Settings): Record<string, 
 /** Every object of a bucket, as an operator would look. */
 export async function objectsOf(settings: S3Settings, prefix = ''): Promise<string[]> {
   const client = await openClient(settings)
+  const all: string[] = []
   try {
-    const { body } = await client.send({ method: 'GET', query: { 'list-type': '2', prefix } })
-    if (textOf(body.toString(), 'IsTruncated') === 'true') throw new Error('more objects than one page holds')
-    return elementsOf(body.toString(), 'Contents').map((entry) => textOf(entry, 'Key') ?? '')
+    for (let more: Record<string, string> | undefined = {}; more; ) {
+      const { body } = await client.send({ method: 'GET', query: { 'list-type': '2', prefix, ...more } })
+      const page = body.toString()
+      all.push(...elementsOf(page, 'Contents').map((entry) => textOf(entry, 'Key') ?? ''))
+      const token = textOf(page, 'NextContinuationToken')
+      more = token === undefined ? undefined : { 'continuation-token': token }
+    }
+    return all
   } finally {
     client.close()
   }

@@ -1,3 +1,4 @@
+import { freePorts } from '../../../../../scripts/free-ports.ts'
 import type { S3Settings } from '../../../src/storage/s3/client.ts'
 import { tempDir } from '../../embedded/temp-dir.ts'
 import type { Ending } from '../ending.ts'
@@ -5,7 +6,7 @@ import { commands, type RunningService, startProcess } from '../process.ts'
 import { s3Env } from '../s3.ts'
 import type { PostgresServer } from './postgres.ts'
 import type { StoreServer } from './store.ts'
-import { freePort, openTcpProxy } from './tcp-proxy.ts'
+import { openTcpProxy } from './tcp-proxy.ts'
 
 // Nodes as processes of their own on one PostgreSQL and one store, with nothing else in common. Clients reach the API
 // nodes that live at one address, as behind a load balancer.
@@ -44,10 +45,9 @@ const REVIVED_WITHIN_MS = 60_000
 /** With one API node; others are started as they are needed. */
 export async function openCluster(t: Ending, { postgres, store, env = {} }: Settings): Promise<Cluster> {
   const apiPorts = new Set<number>()
-  let turn = 0
-  const balancer = await openTcpProxy(t, () => [...apiPorts][turn++ % apiPorts.size])
+  const balancer = await openTcpProxy(t, apiPorts)
   const url = `http://127.0.0.1:${balancer.port}`
-  const databaseUrl = await postgres.createDatabase()
+  const databaseUrl = postgres.overNetwork(await postgres.createDatabase())
   const bucket = store.bucket()
   const nodesTemp = tempDir(t)
   const shared = {
@@ -66,11 +66,10 @@ export async function openCluster(t: Ending, { postgres, store, env = {} }: Sett
     command = commands.service,
   ): Promise<Member> {
     const dataDir = tempDir(t)
-    let port = 0
+    const [port = 0] = await freePorts(1)
     let running = await run()
 
     async function run(): Promise<RunningService> {
-      port = await freePort()
       const own = { TAPEDECK_ROLE: role, TAPEDECK_PORT: String(port) }
       const started = await startProcess(t, { dataDir, command, env: { ...shared, ...own, ...more } })
       if (role === 'api') apiPorts.add(port)

@@ -1,25 +1,24 @@
 import type { S3Settings } from '../../../src/storage/s3/client.ts'
 import { undoAfter } from '../../embedded/undo.ts'
 import type { Ending } from '../ending.ts'
-import { startMiniflare } from '../s3.ts'
+import { type StoreProcess, startMiniflare } from '../s3.ts'
 import { openTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
-// The S3 server as somebody else's: always at the same address, and mortal.
+// The S3 server as somebody else's: reached over a network, and mortal.
 
-export type StoreServer = {
+export type StoreServer = StoreProcess & {
   /** The way that all nodes take. */
   network: TcpProxy
   /** A bucket that nobody else uses, by the address that nodes are given. */
   bucket(): S3Settings
-  kill(): Promise<void>
-  start(): Promise<void>
 }
 
 export async function startStoreServer(t: Ending, buckets: number): Promise<StoreServer> {
   const store = await startMiniflare(buckets)
   undoAfter(t, () => store.close())
-  const network = await openTcpProxy(t, store.port)
+  const network = await openTcpProxy(t, [store.process.port])
   return {
+    ...store.process,
     network,
     bucket() {
       const settings = store.bucket()
@@ -27,7 +26,5 @@ export async function startStoreServer(t: Ending, buckets: number): Promise<Stor
       endpoint.port = String(network.port)
       return { ...settings, endpoint: endpoint.href }
     },
-    kill: store.kill,
-    start: store.restart,
   }
 }

@@ -3,8 +3,8 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { undoAfter } from '../../embedded/undo.ts'
 import type { Ending } from '../ending.ts'
 
-// Stands on a fixed port before something that is restarted elsewhere, and does what networks do: cuts connections,
-// refuses new ones, or lets no byte pass without a word.
+// Stands on a fixed port before those who come and go, and does what balancers and networks do: spreads connections, cuts
+// them, refuses new ones, or lets no byte pass without a word.
 
 export type TcpProxy = {
   port: number
@@ -19,18 +19,42 @@ export type TcpProxy = {
 
 type Mode = 'pass' | 'refuse' | 'stall'
 
-/** `target` says, for each connection, on which port of this machine it ends; nowhere: it is refused. */
-export async function openTcpProxy(t: Ending, target: () => number | undefined): Promise<TcpProxy> {
+/** `targets` are ports of this machine, looked at anew for each connection: they take turns, and who is down is left out. */
+export async function openTcpProxy(t: Ending, targets: Iterable<number>): Promise<TcpProxy> {
   let mode: Mode = 'pass'
+  let turn = 0
   const open = new Set<Socket>()
 
-  const server = createServer((client) => {
-    const port = mode === 'refuse' ? undefined : target()
-    if (port === undefined) return void client.on('error', () => {}).destroy()
-    const upstream = createConnection({ port, host: '127.0.0.1' })
-    join(client, upstream)
-    join(upstream, client)
-  })
+  const server = createServer(
+    { allowHalfOpen: true, noDelay: true, pauseOnConnect: true },
+    async (client) => {
+      client.on('error', () => {})
+      const upstream = mode === 'refuse' ? undefined : await connectInTurn()
+      if (!upstream || client.destroyed) {
+        upstream?.destroy()
+        return void client.resetAndDestroy()
+      }
+      join(client, upstream)
+      join(upstream, client)
+      if (mode === 'pass') client.resume()
+    },
+  )
+
+  async function connectInTurn(): Promise<Socket | undefined> {
+    const ports = [...targets]
+    const first = turn++
+    for (const tries of ports.keys()) {
+      const port = ports[(first + tries) % ports.length] ?? 0
+      const upstream = createConnection({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true })
+      try {
+        await once(upstream, 'connect')
+        return upstream
+      } catch {
+        upstream.destroy()
+      }
+    }
+    return undefined
+  }
 
   function join(from: Socket, to: Socket): void {
     open.add(from)
@@ -39,24 +63,22 @@ export async function openTcpProxy(t: Ending, target: () => number | undefined):
         if (!to.write(bytes)) from.pause()
       })
       .on('end', () => to.end())
-      .on('error', () => {})
-      .on('close', () => {
-        open.delete(from)
-        to.destroy()
-      })
+      .on('error', () => to.resetAndDestroy())
+      .on('close', () => open.delete(from))
     to.on('drain', () => {
-      if (mode !== 'stall') from.resume()
+      if (mode === 'pass') from.resume()
     })
     if (mode === 'stall') from.pause()
   }
 
   function cut(): void {
-    for (const socket of open) socket.destroy()
+    for (const socket of open) socket.resetAndDestroy()
   }
 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   undoAfter(t, async () => {
+    mode = 'refuse'
     cut()
     server.close()
     await once(server, 'close')
@@ -77,14 +99,4 @@ export async function openTcpProxy(t: Ending, target: () => number | undefined):
       for (const socket of open) socket.pause()
     },
   }
-}
-
-/** A port that nobody uses at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
