@@ -17,7 +17,7 @@ const runner = spawn(
   [
     '--disable-warning=ExperimentalWarning',
     '--test',
-    '--test-concurrency=3',
+    '--test-concurrency=4',
     '--test-global-setup=packages/server/test/support/global-setup.ts',
     ...flags,
     ...files,
