@@ -1,5 +1,5 @@
 import { randomBytes, randomFillSync } from 'node:crypto'
-import { SECRET_PREFIX } from '@tapedeck/contract'
+import { SECRET_PREFIX } from '@tapedeck/contract/signature'
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuv'
 
