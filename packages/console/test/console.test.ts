@@ -167,6 +167,34 @@ test('an upload is paused and goes on', { skip }, async () => {
   await page.getByTestId('uploads').getByText('arrived whole').waitFor()
 })
 
+test('an upload that is paused while its session is being made goes on in that session', {
+  skip,
+}, async () => {
+  const { page } = owner
+  const path = join(dir, 'created.bin')
+  await writeFile(path, Buffer.alloc(9_000_000, 'once'))
+  await page.goto(`${home()}/sessions`)
+  const made = Promise.withResolvers<void>()
+  const creation = (url: URL) => url.pathname === '/v1/sessions'
+  await page.route(creation, async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    const response = await route.fetch()
+    // The answer never arrives.
+    if (response.status() === 201) return made.resolve()
+    await route.fulfill({ response })
+  })
+  await chooseFile(page, path)
+  await made.promise
+  await page.getByRole('button', { name: 'Pause created.bin' }).click()
+  await page.unroute(creation)
+  await page.getByRole('button', { name: 'Resume created.bin' }).click()
+  await page.getByTestId('uploads').getByText('arrived whole').waitFor()
+  const { body } = await call<{ data: { filename: string }[] }>(service.url, 'GET', '/v1/sessions', {
+    key: service.key,
+  })
+  assert.equal(body.data.filter(({ filename }) => filename === 'created.bin').length, 1)
+})
+
 test('a file that goes away under the upload is a calm message', { skip }, async () => {
   const { page } = owner
   const path = join(dir, 'gone.bin')

@@ -17,6 +17,8 @@ export type Upload = {
   progress: UploadProgress | undefined
   problem: string
   session: string
+  /** Under which its session is made: a pause in that very moment does not end in two of them. */
+  creationKey: string
 }
 
 export type Queue = {
@@ -46,7 +48,8 @@ export function openQueue(organisation: string, onDone: () => void): Queue {
   function begin(): void {
     for (const upload of uploads) {
       if (stops.size >= AT_ONCE) return
-      if (upload.state === 'waiting') void run(upload)
+      // One that was paused may not have come to its end yet; when it has, this is called again.
+      if (upload.state === 'waiting' && !stops.has(upload.id)) void run(upload)
     }
   }
 
@@ -70,7 +73,7 @@ export function openQueue(organisation: string, onDone: () => void): Queue {
       if (!stop.signal.aborted) {
         const { progress } = uploads.find(({ id }) => id === upload.id) ?? upload
         if (isUseless(error, progress !== undefined)) forgetCheckpoint(organisation, upload.file)
-        change(upload.id, { state: 'failed', problem: reasonOf(error) })
+        change(upload.id, { state: 'failed', problem: reasonOf(error), creationKey: newCreationKey() })
       }
     } finally {
       stops.delete(upload.id)
@@ -96,6 +99,7 @@ export function openQueue(organisation: string, onDone: () => void): Queue {
           progress: undefined,
           problem: file.size === 0 ? 'The file is empty: there is nothing to upload.' : '',
           session: '',
+          creationKey: newCreationKey(),
         }),
       )
       uploads = [...uploads, ...added]
@@ -128,7 +132,7 @@ type Hooks = { onProgress(progress: UploadProgress): void; onCheckpoint(checkpoi
 
 async function send(
   organisation: string,
-  { file, site, device, notes }: Upload,
+  { file, site, device, notes, creationKey }: Upload,
   checkpoint: UploadCheckpoint | undefined,
   signal: AbortSignal,
   hooks: Hooks,
@@ -144,6 +148,7 @@ async function send(
     ...(device !== '' && { device }),
     ...(notes !== '' && { notes }),
     ...(checkpoint && { resume: checkpoint }),
+    idempotencyKey: creationKey,
     signal,
     ...hooks,
   })
@@ -169,4 +174,9 @@ function reasonOf(error: unknown): string {
 
 function codeOf(error: unknown): unknown {
   return typeof error === 'object' && error ? Reflect.get(error, 'code') : undefined
+}
+
+/** As `randomUUID` would do, which pages without TLS do not have. */
+function newCreationKey(): string {
+  return [...crypto.getRandomValues(new Uint32Array(4))].join('-')
 }
