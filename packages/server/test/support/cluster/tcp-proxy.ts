@@ -30,9 +30,11 @@ export async function openTcpProxy(t: Ending, targets: Iterable<number>): Promis
     async (client) => {
       client.on('error', () => {})
       const upstream = mode === 'refuse' ? undefined : await connectInTurn()
-      if (!upstream || client.destroyed) {
+      // Meanwhile the client may have gone, or nobody is let in any more.
+      if (!upstream || client.destroyed || mode === 'refuse') {
         upstream?.destroy()
-        return void client.resetAndDestroy()
+        client.destroy()
+        return
       }
       join(client, upstream)
       join(upstream, client)
@@ -63,7 +65,7 @@ export async function openTcpProxy(t: Ending, targets: Iterable<number>): Promis
         if (!to.write(bytes)) from.pause()
       })
       .on('end', () => to.end())
-      .on('error', () => to.resetAndDestroy())
+      .on('error', () => to.destroy())
       .on('close', () => open.delete(from))
     to.on('drain', () => {
       if (mode === 'pass') from.resume()
@@ -72,7 +74,7 @@ export async function openTcpProxy(t: Ending, targets: Iterable<number>): Promis
   }
 
   function cut(): void {
-    for (const socket of open) socket.resetAndDestroy()
+    for (const socket of open) socket.destroy()
   }
 
   server.listen(0, '127.0.0.1')
