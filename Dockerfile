@@ -32,7 +32,8 @@ WORKDIR /app
 ENV PATH=/app/bin:/usr/local/bin:/usr/bin:/bin \
     TAPEDECK_HOST=0.0.0.0 \
     TAPEDECK_PORT=8420 \
-    TAPEDECK_DATA_DIR=/data
+    TAPEDECK_DATA_DIR=/data \
+    UV_THREADPOOL_SIZE=16
 USER tapedeck
 VOLUME /data
 EXPOSE 8420

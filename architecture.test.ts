@@ -61,6 +61,7 @@ const rooms: Record<string, string[]> = {
     'jobs',
     'sandbox',
     'sessions',
+    'slots',
     'storage',
     'webhooks',
   ],
@@ -85,7 +86,7 @@ const rooms: Record<string, string[]> = {
   operate: ['db', 'jobs', 'sessions', 'storage'],
   access: ['clock', 'db', 'errors', 'ids'],
   jobs: ['db'],
-  storage: ['errors', 'ids'],
+  storage: ['errors', 'ids', 'slots'],
   db: ['errors', 'exact-json'],
   cursor: ['errors', 'secrets'],
   time: ['errors'],
@@ -95,6 +96,7 @@ const rooms: Record<string, string[]> = {
   errors: [],
   ids: [],
   secrets: [],
+  slots: [],
 }
 
 type Import = { from: string; to: string; file: string }

@@ -21,8 +21,8 @@ const settings = {
   PUBLIC_URL: 'https://tapedeck.example.com',
 }
 
-test('only variables that the service reads are set', () => {
-  const known = new Set<string>(['NODE_COMPILE_CACHE', 'PATH'])
+test('only variables that the service or its Node reads are set', () => {
+  const known = new Set<string>(['NODE_COMPILE_CACHE', 'PATH', 'UV_THREADPOOL_SIZE'])
   readConfig(new Proxy({}, { get: (_, name) => void known.add(String(name)) }))
   const inCompose = /&environment\n((?: {4}.*\n)+)/.exec(compose)?.[1] ?? assert.fail()
   const set = [

@@ -27,8 +27,13 @@ function run(node) {
   // The channel tells the child when we are gone, however we went; a killed parent leaves no orphan.
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd: root,
-    // What was compiled once is not compiled again, here and in the processes that it starts.
-    env: { NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tapedeck'), ...process.env },
+    env: {
+      // What was compiled once is not compiled again, here and in the processes that it starts.
+      NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'tapedeck'),
+      // A part that is being synced holds a thread. Of the four that Node has by itself, four parts leave none to read.
+      UV_THREADPOOL_SIZE: '16',
+      ...process.env,
+    },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   })
   // A terminal sends Ctrl-C to the whole group, a supervisor only to us: the child must hear of it once or twice.

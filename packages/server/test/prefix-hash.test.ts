@@ -154,3 +154,23 @@ test('it says which part it would hash as it streams: the next, and none while i
   file.add(4, true)
   assert.equal(file.wanted(), 1, 'nothing is known any more')
 })
+
+test('however many sessions catch up, few parts are read at once', async () => {
+  let [reading, most] = [0, 0]
+  const storage = {
+    async read(_object: string, _offset: number, length: number) {
+      most = Math.max(most, ++reading)
+      await new Promise((resolve) => setImmediate(resolve))
+      reading--
+      return new Uint8Array(length)
+    },
+  }
+  const prefixes = openPrefixHashes(storage, () => {})
+  const content = new Uint8Array(1000)
+  const part = { number: 1, bytes: content.length, sha256: sha256(content).toString('hex'), object: 'x' }
+  const sessions = Array.from({ length: 40 }, (_, index) => `ses_${index}`)
+  for (const session of sessions) prefixes.add(session, 2, part, undefined)
+  const digests = await Promise.all(sessions.map((session) => prefixes.digest(session, [part])))
+  assert.ok(digests.every((digest) => digest.equals(sha256(content))))
+  assert.equal(most, 4)
+})

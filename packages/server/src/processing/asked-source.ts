@@ -1,3 +1,5 @@
+import { withSlots } from '../slots.ts'
+
 // A recording whose bytes have to be asked for one by one, each time over a distance: read in blocks, the last of which
 // are remembered, and ahead of whoever reads in order.
 
@@ -57,21 +59,5 @@ export function openAskedSource(bytes: number, ask: Ask): AskedSource {
       }
       return result
     },
-  }
-}
-
-function withSlots(ask: Ask, slots: number): Ask {
-  let free = slots
-  const waiting: (() => void)[] = []
-  return async (offset, length) => {
-    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve))
-    else free--
-    try {
-      return await ask(offset, length)
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
   }
 }

@@ -1,4 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
+import { withSlots } from '../slots.ts'
 import { release } from './release.ts'
 import { ObjectLost, PartLost, type Storage } from './storage.ts'
 
@@ -33,7 +34,9 @@ type Prefix = {
 }
 
 const MAX_SESSIONS = 256
-const READ_BYTES = 2 ** 20
+const READ_BYTES = 4 * 2 ** 20
+/** Of all sessions, each with two blocks in memory. */
+const MAX_PARTS_READ = 4
 
 export function openPrefixHashes(
   storage: Pick<Storage, 'read'>,
@@ -41,6 +44,7 @@ export function openPrefixHashes(
   onWant: (sessionId: string, number: number | undefined) => void,
 ): PrefixHashes {
   const prefixes = new Map<string, Prefix>()
+  const readPart = withSlots((hash: Hash, part: HashedPart) => readInto(storage, hash, part), MAX_PARTS_READ)
 
   function tellWant(sessionId: string): void {
     const prefix = prefixes.get(sessionId)
@@ -70,7 +74,7 @@ export function openPrefixHashes(
       const part = prefix.waiting.get(number)
       if (!part) return
       const hash = prefix.hash.copy()
-      await readInto(storage, hash, part)
+      await readPart(hash, part)
       // The same part may have been sent again with other bytes while we read.
       if (prefix.waiting.get(number) !== part) continue
       prefix.waiting.delete(number)
@@ -131,7 +135,7 @@ export function openPrefixHashes(
       const holds = prefix?.hashed.every((sha256, index) => parts[index]?.sha256 === sha256)
       const hash = prefix && holds ? prefix.hash.copy() : createHash('sha256')
       for (const part of parts.slice(prefix && holds ? prefix.hashed.length : 0))
-        await readInto(storage, hash, part).catch((error: unknown) => {
+        await readPart(hash, part).catch((error: unknown) => {
           throw error instanceof ObjectLost ? new PartLost(part.number, error.message) : error
         })
       return hash.digest()
