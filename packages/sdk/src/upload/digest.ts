@@ -10,7 +10,7 @@ import type { Source } from './source.ts'
 export type Digests = { sha256: string; parts: string[] }
 
 const BUFFER_BYTES = 2 ** 21
-const BUFFERS = 6
+const BUFFERS = 4
 /** Below this a thread costs more than it gives. */
 const THREADS_FROM_BYTES = 16 * 2 ** 20
 
