@@ -29,8 +29,8 @@ type Options = {
 }
 
 const WATCH_EVERY_MS = 50
-/** A third of the share of others, and no less: a recording still has to come to its end on a machine that is always busy. */
-export const LOWER_PRIORITY = 5
+/** A ninth of the share of others, and no less: a recording still has to come to its end on a machine that is always busy. */
+export const LOWER_PRIORITY = 10
 /** The rest of the cap is for buffers, which V8 does not count as its own. */
 const HEAP_SHARE = 0.6
 
