@@ -19,6 +19,8 @@ import { createEndpoint } from './support/webhooks.ts'
 // gets an answer, and everything goes on by itself.
 
 const OUTAGE_MS = 3_000
+/** Until a standby is promoted. */
+const FAILOVER_MS = 10_000
 
 const file = endWithFile()
 let postgres: PostgresServer
@@ -60,7 +62,7 @@ test('PostgreSQL fails over: writes are refused for as long as it lasts, reads g
   assertRefused(refused, 503, 'database_unavailable')
   assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/)
   assert.equal((await call(cluster.url, 'GET', '/readyz')).status, 503)
-  await sleep(OUTAGE_MS)
+  await sleep(FAILOVER_MS)
   await postgres.setReadOnly(false)
   acknowledged.push(...(await carried).map(acknowledgedOf))
   t.diagnostic(`what clients met: ${JSON.stringify(Object.fromEntries(load.outages))}`)
@@ -73,6 +75,18 @@ test('the store is away: parts are refused, recordings wait to be read, nothing 
   await load.acknowledgements(8)
   store.network.refuse()
   await until('a client has noticed', async () => load.outages.has('storage_unavailable'))
+  await sleep(OUTAGE_MS)
+  store.network.pass()
+  acknowledged.push(...(await carried).map(acknowledgedOf))
+  t.diagnostic(`what clients met: ${JSON.stringify(Object.fromEntries(load.outages))}`)
+  await checkAftermath(t, cluster, receiver, acknowledged)
+})
+
+test('the store falls silent: whoever waits for it goes on, nothing is lost', async (t) => {
+  const load = openLoad(cluster, { mayBreak: false })
+  const carried = load.carry(6, 'silent')
+  await load.acknowledgements(8)
+  store.network.stall()
   await sleep(OUTAGE_MS)
   store.network.pass()
   acknowledged.push(...(await carried).map(acknowledgedOf))
