@@ -39,6 +39,8 @@ export type PutRequest = {
   /** Without any progress for so long the connection is taken for dead. */
   silenceMs: number
   onSent(bytes: number): void
+  /** The last byte is out of our hands, and the answer is waited for; not every sender can tell. */
+  onAllSent(): void
 }
 
 export type PutAnswer = {

@@ -100,6 +100,24 @@ test('a link that takes bytes and gives no answer is given up and made anew', as
   tapedeck = patient
 })
 
+test('a part that waits for its answer keeps none of the others waiting', async () => {
+  const sent: string[] = []
+  const second = Promise.withResolvers<void>()
+  proxy.fault = (first) => {
+    const [, number] = /^PUT \/upload\/[^/]+\/(\d+)/.exec(first) ?? []
+    if (number === undefined) return 'none'
+    sent.push(number)
+    if (number === '2') second.resolve()
+    return sent.length === 1 ? 'silence' : 'none'
+  }
+  proxy.cutAll()
+  const uploading = upload({ concurrency: 1 })
+  await Promise.race([second.promise, uploading])
+  assert.deepEqual(sent, ['1', '2'], 'the first is not given up yet')
+  proxy.cutAll()
+  await uploading
+})
+
 test('a storage that is not there is waited for, and a signal ends the wait', async () => {
   proxy.fault = () => 'none'
   const stop = new AbortController()

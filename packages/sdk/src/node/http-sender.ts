@@ -64,7 +64,7 @@ class WriteFailed extends Error {}
 
 async function send(
   request: ClientRequest,
-  { source, offset, length, onSent }: PutRequest,
+  { source, offset, length, onSent, onAllSent }: PutRequest,
   moved: () => void,
 ): Promise<void> {
   const size = Math.min(BUFFER_BYTES, length)
@@ -89,6 +89,7 @@ async function send(
   }
   await Promise.race([Promise.all(flushed), closed])
   request.end()
+  onAllSent()
 }
 
 function write(request: ClientRequest, bytes: Uint8Array, onFlushed: () => void): Promise<void> {

@@ -24,7 +24,10 @@ export type Sending = {
 /** Thrown to no user: the session takes no more parts, because somebody else has completed it. */
 export class UploadClosed extends Error {}
 
-/** Sends the parts, several at once, each until it has arrived. Answers with their ETags. */
+/**
+ * Sends the parts, several at once, each until it has arrived. Answers with their ETags. A part that waits for its answer,
+ * because the service makes it durable, leaves its place to the next: as many again may wait so.
+ */
 export async function sendParts(
   sending: Sending,
   numbers: number[],
@@ -35,14 +38,15 @@ export async function sendParts(
   const stop = new AbortController()
   const signal = AbortSignal.any([sending.signal, stop.signal])
   const links = openLinks(urls, sending.freshUrls)
+  const takePlace = openPlaces(sending.concurrency)
 
   async function work(): Promise<void> {
     for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) {
-      etags.set(number, await sendPart({ ...sending, signal }, number, links))
+      etags.set(number, await sendPart({ ...sending, signal, takePlace }, number, links))
     }
   }
 
-  const workers = Array.from({ length: Math.min(sending.concurrency, waiting.length) }, work)
+  const workers = Array.from({ length: Math.min(2 * sending.concurrency, waiting.length) }, work)
   try {
     await Promise.all(workers)
   } catch (error) {
@@ -57,7 +61,7 @@ export async function sendParts(
 /** Too old, or signed with a secret that the service has changed since. */
 const STALE_URL = new Set(['upload_url_expired', 'signature_invalid'])
 
-async function sendPart(sending: Sending, number: number, links: Links): Promise<string> {
+async function sendPart(sending: Placed, number: number, links: Links): Promise<string> {
   const { progress, patience, checkpoint } = sending
   const { bytes, part_size } = checkpoint
   const part = partAt(number, bytes, part_size)
@@ -81,22 +85,26 @@ async function sendPart(sending: Sending, number: number, links: Links): Promise
   }
 }
 
-async function put(sending: Sending, part: ReturnType<typeof partAt>, url: string): Promise<string> {
+async function put(sending: Placed, part: ReturnType<typeof partAt>, url: string): Promise<string> {
   const { sender, source, checkpoint, signal, silenceMs, progress, patience } = sending
   const digest = checkpoint.parts[part.number - 1] ?? ''
-  const answer = await sender.put({
-    url,
-    headers: { 'x-amz-checksum-sha256': hexToBase64(digest) },
-    source,
-    offset: part.offset,
-    length: part.length,
-    signal,
-    silenceMs,
-    onSent(bytes) {
-      patience.moved()
-      progress.sent(part.number, bytes)
-    },
-  })
+  const leavePlace = await sending.takePlace()
+  const answer = await sender
+    .put({
+      url,
+      headers: { 'x-amz-checksum-sha256': hexToBase64(digest) },
+      source,
+      offset: part.offset,
+      length: part.length,
+      signal,
+      silenceMs,
+      onSent(bytes) {
+        patience.moved()
+        progress.sent(part.number, bytes)
+      },
+      onAllSent: leavePlace,
+    })
+    .finally(leavePlace)
   if (answer.status !== 200) throw errorOf(answer, new URL(url).origin)
   // Browsers hide it where the storage does not expose it; it is the digest that was sent.
   return answer.etag ?? `"${digest}"`
@@ -104,6 +112,28 @@ async function put(sending: Sending, part: ReturnType<typeof partAt>, url: strin
 
 function hexToBase64(hex: string): string {
   return btoa(hex.replaceAll(/../g, (pair) => String.fromCharCode(Number.parseInt(pair, 16))))
+}
+
+/** With a place among those that are sent at once. */
+type Placed = Sending & { takePlace: TakePlace }
+/** Resolves when there is one; returns how it is left, once or more often. */
+type TakePlace = () => Promise<() => void>
+
+function openPlaces(count: number): TakePlace {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async () => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    let taken = true
+    return () => {
+      if (!taken) return
+      taken = false
+      const next = waiting.shift()
+      if (next) next()
+      else free++
+    }
+  }
 }
 
 type Links = {
