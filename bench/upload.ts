@@ -48,7 +48,7 @@ export async function upload(stage: Stage): Promise<Report> {
   const time = (index: number) => `${seconds(index).toFixed(2)} s`
   return {
     title: 'Upload: a recording from disk to the service',
-    story: `A file of ${BYTES / 2 ** 30} GiB in parts of 64 MiB, ${AT_ONCE} at once, median of ${ROUNDS} rounds. \`tapedeck upload\` is timed as a process: start, one pass that hashes the file and every part, creation, parts, completion. Its baseline is \`curl --parallel\` putting the same parts, with digests that it is given, to the same service, and nothing else. The hashing pass alone is timed against programs that hash the whole file once and no parts.`,
+    story: `A file of ${BYTES / 2 ** 30} GiB in parts of 64 MiB, ${AT_ONCE} at once, median of ${ROUNDS} rounds. \`tapedeck upload\` is timed as a process: start, one pass that hashes the file and every part, creation, parts, completion. Parts of it that wait for their answers leave their place to the next. Its baseline is \`curl --parallel\` putting the same parts, with digests that it is given, to the same service, and nothing else. The hashing pass alone is timed against programs that hash the whole file once and no parts.`,
     figures: [
       {
         what: '`tapedeck upload`, digests included, against `curl` with known digests: throughput',

@@ -66,12 +66,12 @@ export function startFaults(scene: Scene, chance: Chance, { kinds, everyMs }: Pl
       await delay(chance.between(...everyMs), undefined, { signal: ending.signal }).catch(() => {})
       if (ending.signal.aborted) return
       const name = chance.pick(kinds)
-      last = name
-      counts.set(name, (counts.get(name) ?? 0) + 1)
       const fault: Fault = faults[name]
       const own = chance.fork()
       // One kind never meets itself; others may meet.
       if (busy.has(name)) continue
+      last = name
+      counts.set(name, (counts.get(name) ?? 0) + 1)
       busy.add(name)
       const happening = fault(scene, own).finally(() => {
         busy.delete(name)

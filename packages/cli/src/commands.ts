@@ -8,7 +8,7 @@ export const commands: Record<string, Command> = {
     usage: [
       ['upload FILE… --site SITE', 'files, folders or patterns; run it again after an interruption'],
       ['  [--device NAME] [--notes TEXT]', 'kept with each session'],
-      ['  [--parallel N] [--part-size SIZE]', 'parts at once (4), size of a part (64MiB)'],
+      ['  [--parallel N] [--part-size SIZE]', 'parts sent at once (4), size of a part (64MiB)'],
       ['  [--wait]', 'until processed; ends with channels and issues'],
       ['  [--again]', 'also what was uploaded before'],
     ],

@@ -421,6 +421,25 @@ test('a page whose code was not loaded when the service went away comes when it 
   await context.close()
 })
 
+test('a page whose code is gone, because a newer console is served, is loaded anew', { skip }, async () => {
+  const visitor = await openVisitor(browser)
+  const { page, context } = visitor
+  await context.addCookies(await owner.context.cookies())
+  await page.goto(`${home()}/sessions`)
+  await page.getByRole('link', { name: 'API keys' }).waitFor()
+  let loadedAnew = false
+  page.on('request', (request) => {
+    loadedAnew ||= request.isNavigationRequest()
+  })
+  await page.route(/\/assets\/keys-/, (route) =>
+    loadedAnew ? route.continue() : route.fulfill({ status: 404 }),
+  )
+  await page.getByRole('link', { name: 'API keys' }).click()
+  await page.getByTestId('keys').waitFor()
+  assert.ok(loadedAnew)
+  await context.close()
+})
+
 test('signing out ends the sign-in', { skip }, async () => {
   const { page } = owner
   await page.goto(`${home()}/keys`)

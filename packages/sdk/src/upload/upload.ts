@@ -24,7 +24,7 @@ export type UploadOptions = {
   filename?: string
   /** Bytes in a part. Small parts lose less on a link that breaks often. Default 64 MiB. */
   partSize?: number
-  /** Parts on their way at once. Default 4. */
+  /** Parts that are sent at once; on Node as many again may wait for their answers. Default 4. */
   concurrency?: number
   signal?: AbortSignal
   onProgress?(progress: UploadProgress): void

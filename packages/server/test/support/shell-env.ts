@@ -1,5 +1,5 @@
-/** What a shell gives to every program, and what `npm start` adds: modules that were compiled once are not compiled again. */
-export function shellEnv(): Record<string, string> {
-  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env
-  return { PATH, HOME, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }) }
+/** What a shell gives to every program, and what `npm start` adds. */
+export function shellEnv(): NodeJS.ProcessEnv {
+  const { PATH, HOME, NODE_COMPILE_CACHE, UV_THREADPOOL_SIZE } = process.env
+  return { PATH, HOME, NODE_COMPILE_CACHE, UV_THREADPOOL_SIZE }
 }
