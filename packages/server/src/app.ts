@@ -36,8 +36,10 @@ export async function startApp(
   const onLost = (err: Error, sessionId: string) =>
     log.error({ err, sessionId }, 'an acknowledged part is lost')
   const closers: (() => Promise<unknown>)[] = []
+  // What cannot be ended in order, because the database is away, keeps nothing else open.
+  const onUnended = (err: unknown) => log.warn({ err }, 'something did not end in order')
   const close = async () => {
-    for (const closer of closers.splice(0).reverse()) await closer()
+    for (const closer of closers.splice(0).reverse()) await closer().catch(onUnended)
   }
   try {
     const backing = await openBackingDatabase(config, log)
@@ -105,7 +107,7 @@ export async function startApp(
     const served = config.role === 'worker' ? await serveHealth(base) : await serve(base)
     return { ...served, close }
   } catch (error) {
-    await close().catch(onError)
+    await close()
     throw error
   }
 }

@@ -61,17 +61,37 @@ test('a part sent again while its file is verified makes the completion wrong on
 })
 
 test('a part sent again after its file was verified makes the completion wrong on that ETag', async () => {
-  const { session, parts } = await uploadAll(service, recording(1, 13))
+  const { session, parts } = await uploadAll(service, recording(2, 13))
   // The claim passes this lock, the end of the completion does not.
   const lock = sql`select from sessions where id = ${session.id} for key share`
   const { completing } = await holding(service.database.db, lock, async () => {
     const completing = complete(service, session.id, parts)
     await untilBlocked(service.database.db, 'select "status"%from "sessions"%for update')
-    assert.equal((await putPart(urlOf(session), recording(1, 14))).status, 200)
+    assert.equal((await putPart(urlOf(session, 2), recording(1, 14))).status, 200)
+    return { completing }
+  })
+  assertRefused(await completing, 400, 'parameter_invalid', 'parts[1].etag')
+  assert.equal((await retrieve(session.id)).status, 'uploading')
+})
+
+test('a part sent again while a file of one part is completed makes the completion wrong on its ETag', async () => {
+  const { session, parts } = await uploadAll(service, recording(1, 15))
+  const gate = sql`select from processing_gate for update`
+  const { completing } = await holding(service.database.db, gate, async () => {
+    const completing = complete(service, session.id, parts)
+    await untilBlocked(service.database.db, 'processing_gate')
+    assert.equal((await putPart(urlOf(session), recording(1, 16))).status, 200)
     return { completing }
   })
   assertRefused(await completing, 400, 'parameter_invalid', 'parts[0].etag')
   assert.equal((await retrieve(session.id)).status, 'uploading')
+})
+
+test('of many completes of a file of one part exactly one succeeds and the others are conflicts', async () => {
+  const { session, parts } = await uploadAll(service, recording(1, 17))
+  const answers = await Promise.all(Array.from({ length: 8 }, () => complete(service, session.id, parts)))
+  const codes = answers.map((answer) => (answer.status === 200 ? 'completed' : errorOf(answer).code)).sort()
+  assert.deepEqual(codes, [...Array(7).fill('already_completed'), 'completed'])
 })
 
 test('a session deleted while its file is verified is not found by the completion', async () => {
@@ -83,6 +103,19 @@ test('a session deleted while its file is verified is not found by the completio
   const removed = await call(service.url, 'DELETE', `/v1/sessions/${session.id}`, { key: service.key })
   assert.equal(removed.status, 200)
   assertRefused(await stalled.goOn(completing), 404, 'session_not_found')
+})
+
+test('a session of one part deleted while it is completed is not found by the completion', async () => {
+  const { session, parts } = await uploadAll(service, recording(1, 18))
+  const gate = sql`select from processing_gate for update`
+  const { completing } = await holding(service.database.db, gate, async () => {
+    const completing = complete(service, session.id, parts)
+    await untilBlocked(service.database.db, 'processing_gate')
+    const removed = await call(service.url, 'DELETE', `/v1/sessions/${session.id}`, { key: service.key })
+    assert.equal(removed.status, 200)
+    return { completing }
+  })
+  assertRefused(await completing, 404, 'session_not_found')
 })
 
 test('a completion that could not read its parts can be tried again', async () => {
@@ -120,27 +153,26 @@ test('a client that hangs up does not stop its completion', async () => {
 })
 
 test('a completion claimed by a node that is alive is in progress', async () => {
-  const { session, parts } = await uploadAll(service, recording(1, 8))
+  const { session, parts } = await uploadAll(service, recording(2, 8))
   await claimFor(session.id, await makeNode(new Date(Date.now() + 3600_000)))
   assertRefused(await complete(service, session.id, parts), 409, 'completion_in_progress')
 })
 
 test('a completion claimed by a node that is gone is taken over', async () => {
-  const { session, parts } = await uploadAll(service, recording(1, 9))
+  const { session, parts } = await uploadAll(service, recording(2, 9))
   await claimFor(session.id, 999_999)
   assert.equal((await complete(service, session.id, parts)).status, 200)
 })
 
 test('a completion claimed by a node not seen for a while is taken over', async () => {
-  const { session, parts } = await uploadAll(service, recording(1, 10))
+  const { session, parts } = await uploadAll(service, recording(2, 10))
   await claimFor(session.id, await makeNode(new Date(Date.now() - 3600_000)))
   assert.equal((await complete(service, session.id, parts)).status, 200)
 })
 
 test('a part that is recorded after the completion has begun to finish is refused', async () => {
-  const bytes = recording(1, 11)
-  const { session, parts } = await uploadAll(service, bytes)
-  const url = urlOf(session)
+  const { session, parts } = await uploadAll(service, recording(2, 11))
+  const url = urlOf(session, 2)
   const [completed, late] = await holding(
     service.database.db,
     sql`select from processing_gate for update`,
@@ -148,12 +180,26 @@ test('a part that is recorded after the completion has begun to finish is refuse
       const completing = complete(service, session.id, parts)
       await untilBlocked(service.database.db, 'processing_gate')
       const sending = putPart(url, recording(1, 12))
-      await untilBlocked(service.database.db, 'select "status" from "sessions"%for share')
+      await untilBlocked(service.database.db, 'from sessions where id%for share')
       return [completing, sending] as const
     },
   ).then((both) => Promise.all(both))
   assert.equal(completed.status, 200)
   assertRefused(late, 409, 'upload_closed')
+})
+
+test('a part that is forgotten while it is sent again is recorded', async () => {
+  const { session, parts } = await uploadAll(service, recording(1, 19))
+  const { db } = service.database
+  const { sending } = await db.transaction().execute(async (trx) => {
+    await sql`select from parts where session_id = ${session.id} for update`.execute(trx)
+    const sending = putPart(urlOf(session), recording(1, 19))
+    await untilBlocked(db, 'from "parts"%for update')
+    await sql`delete from parts where session_id = ${session.id}`.execute(trx)
+    return { sending }
+  })
+  assert.equal((await sending).status, 200)
+  assert.equal((await complete(service, session.id, parts)).status, 200)
 })
 
 /**

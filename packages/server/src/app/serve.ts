@@ -16,6 +16,7 @@ import { openApiDocument } from '../http/openapi.ts'
 import { openRateLimit, openSignInLimit } from '../http/rate-limit.ts'
 import { registerReference } from '../http/reference.ts'
 import { buildHealthServer, buildServer, defaultPatience } from '../http/server.ts'
+import { openTurns } from '../http/turns.ts'
 import { registerHealth } from '../operate/health.ts'
 import { openUploadLinks } from '../sessions/upload-links.ts'
 import { openIntake } from '../storage/intake.ts'
@@ -44,6 +45,13 @@ export async function serve(base: Base): Promise<Served> {
   closers.push(() => callers.close())
   const load = openLoad({ ...defaultLoadLimits, ...overrides.loadLimits })
   closers.push(async () => load.close())
+  const turns = openTurns()
+  closers.push(async () => turns.close())
+  metrics.gauge(
+    'tapedeck_turns_at_once',
+    'Requests of a lane, reads or changes, that are begun at once; few when the event loop never rests',
+    () => turns.atOnce(),
+  )
   metrics.gauge('tapedeck_requests_in_flight', 'Requests being answered', () => load.inFlight('request'))
   metrics.gauge('tapedeck_uploads_in_flight', 'Parts being received', () => load.inFlight('upload'))
 
@@ -87,6 +95,7 @@ export async function serve(base: Base): Promise<Served> {
     callers,
     intake,
     load,
+    turns,
     metrics,
     log,
     rateLimit,

@@ -109,3 +109,8 @@ export function isUnavailable(error: unknown): boolean {
     message,
   )
 }
+
+/** Whether the database may have done what it was asked, or may yet do it: it has not said. */
+export function isUnanswered(error: unknown): boolean {
+  return isUnavailable(error) && !(error instanceof pg.DatabaseError)
+}

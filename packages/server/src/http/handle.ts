@@ -10,8 +10,9 @@ import type { Operation } from './operation.ts'
 import { bodyParser, queryParser } from './parse.ts'
 import { parseQuery } from './query.ts'
 import { JSON_TYPE } from './respond.ts'
+import type { Turns } from './turns.ts'
 
-type Deps = { db: Db; node: Node; responseKeys: Keys }
+type Deps = { db: Db; node: Node; responseKeys: Keys; turns: Turns }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,6 +25,7 @@ declare module 'fastify' {
 export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
   const readQuery = queryParser(operation.query)
   const readBody = bodyParser(operation.body)
+  const lane = operation.permission === 'read' ? 'read' : 'change'
 
   return async (request, reply) => {
     const { caller } = request
@@ -44,15 +46,11 @@ export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
     const key =
       operation.method === 'POST' ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
 
-    const answer: Answer =
-      key === undefined
-        ? fresh(operation, await run(plainCommit(deps.db)))
-        : await once(
-            deps,
-            { caller, key, method: operation.method, path: pathOf(url), body, status: operation.status },
-            run,
-          )
-
+    const answer = await deps.turns.take(lane, async (): Promise<Answer> => {
+      if (key === undefined) return fresh(operation, await run(plainCommit(deps.db)))
+      const { method, status } = operation
+      return once(deps, { caller, key, method, path: pathOf(url), body, status }, run)
+    })
     if (answer.replayed) reply.header('Idempotent-Replayed', 'true')
     return reply.code(answer.status).type(JSON_TYPE).send(answer.json)
   }

@@ -1,13 +1,13 @@
 import type { KeyObject } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/database.ts'
+import { type Db, isUnanswered } from '../db/database.ts'
 import { ApiError, invalid } from '../errors.ts'
 import { isId } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Metrics } from '../operate/metrics.ts'
 import type { Keys } from '../secrets.ts'
-import { type ExpectedPart, expectPart, recordPart } from '../sessions/parts.ts'
+import { type ExpectedPart, expectPart, MAX_PART_MS, recordPart } from '../sessions/parts.ts'
 import type { Intake } from '../storage/intake.ts'
 import { isSigned } from '../storage/signed-url.ts'
 import { allowContinue } from './continue.ts'
@@ -15,6 +15,7 @@ import { allowUploads, isPreflight } from './cors.ts'
 import type { Load } from './load.ts'
 import { parseQuery } from './query.ts'
 import { addressBucket, type RateLimit } from './rate-limit.ts'
+import type { Turns } from './turns.ts'
 
 // PUT a part. All that can be known from the head is checked before a byte is read. The bytes are hashed while
 // they stream to storage; wrong ones leave nothing. Right ones are durable first, then the row, then the ETag.
@@ -25,6 +26,7 @@ export type UploadDeps = {
   clock: Clock
   intake: Intake
   load: Load
+  turns: Turns
   rateLimit: RateLimit
   metrics: Metrics
   urlKeys: Keys<KeyObject>
@@ -60,12 +62,15 @@ async function putPart(
   })
   const leave = deps.load.enter('upload')
   try {
-    const part = await expectPart(deps.db, address.sessionId, address.number)
-    const sha256 = readChecksum(request)
-    checkLength(request, part)
-    allowContinue(request.raw, reply.raw)
-    await keepPart(deps, part, sha256, request)
-    deps.metrics.partBytes(part.bytes)
+    const sha256 = await deps.turns.take('change', async () => {
+      const part = await expectPart(deps.db, address.sessionId, address.number)
+      const sha256 = readChecksum(request)
+      checkLength(request, part)
+      allowContinue(request.raw, reply.raw)
+      await keepPart(deps, part, sha256, request)
+      deps.metrics.partBytes(part.bytes)
+      return sha256
+    })
     return reply.code(200).header('ETag', `"${sha256}"`).send()
   } finally {
     leave()
@@ -148,7 +153,7 @@ async function keepPart(
   request: FastifyRequest,
 ): Promise<void> {
   const { sessionId, number, bytes } = part
-  const elapsedMs = stopwatch(deps.clock)
+  const deadline = new Date(deps.clock.now() + MAX_PART_MS)
   const kept = await deps.intake.receive({ ...part, sha256 }, request.raw)
   const row = {
     session_id: sessionId,
@@ -158,40 +163,17 @@ async function keepPart(
     object: kept.object,
   }
   try {
-    await recordPart(deps, row, elapsedMs)
+    await recordPart(deps, row, deadline)
   } catch (error) {
-    kept.settle(await isRecorded(deps.db, row))
+    // A row that was made, or is yet to be made, needs its object. One that no row names is removed by the collector.
+    kept.settle(isUnanswered(error))
     if (error instanceof ApiError && error.code === 'session_not_found') await removeAll(deps, sessionId)
     throw error
   }
   kept.settle(true)
 }
 
-/** By both clocks: one stands still while the machine sleeps, the other may be set. */
-function stopwatch(clock: Clock): () => number {
-  const [beganMs, steadyMs] = [clock.now(), performance.now()]
-  return () => Math.max(clock.now() - beganMs, performance.now() - steadyMs)
-}
-
 /** Its folder was made anew for this part, after the deletion had removed it. */
 async function removeAll({ db, jobs }: UploadDeps, sessionId: string): Promise<void> {
   await db.transaction().execute((trx) => jobs.enqueue(trx, 'remove-objects', { sessionId, objects: 'all' }))
-}
-
-/** A commit whose answer was lost may have happened: its object must stay. Unknown counts as recorded. */
-async function isRecorded(
-  db: Db,
-  row: { session_id: string; number: number; object: string },
-): Promise<boolean> {
-  try {
-    const found = await db
-      .selectFrom('parts')
-      .select('object')
-      .where('session_id', '=', row.session_id)
-      .where('number', '=', row.number)
-      .executeTakeFirst()
-    return found?.object === row.object
-  } catch {
-    return true
-  }
 }

@@ -10,7 +10,7 @@ import { newNonce } from '../ids.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import type { Intake } from '../storage/intake.ts'
 import { PartLost } from '../storage/storage.ts'
-import { admit, isPaused } from './admit.ts'
+import { isPaused } from './admit.ts'
 import {
   findSession,
   move,
@@ -42,13 +42,40 @@ export async function complete(
   if (session.status !== 'uploading') throw alreadyCompleted(session.id)
   const parts = await partsOf(deps.db, session.id)
   checkNamed(input.parts, session, parts)
+  const [only] = parts
+  const completed =
+    only && parts.length === 1
+      ? await completeSingle(deps, session, only, commit)
+      : await completeHashed(deps, session, parts, commit)
+  deps.intake.forget(session.id)
+  return completed
+}
+
+/** A file of one part is its part, whose digest is known: there is nothing to take long, and nothing to claim. */
+async function completeSingle(
+  deps: Deps,
+  session: SessionRecord,
+  part: PartRow,
+  commit: Commit,
+): Promise<Session> {
+  refuseOtherDigest(part.sha256, session)
+  return commit.transaction((trx) => finish(deps, trx, session, [part]))
+}
+
+async function completeHashed(
+  deps: Deps,
+  session: SessionRecord,
+  parts: PartRow[],
+  commit: Commit,
+): Promise<Session> {
   const claimId = newNonce()
   try {
     await claim(deps, session.id, claimId)
-    await verify(deps, session, parts)
-    const completed = await commit.transaction((trx) => finish(deps, trx, session, parts, claimId))
-    deps.intake.forget(session.id)
-    return completed
+    refuseOtherDigest(await digest(deps, session, parts), session)
+    return await commit.transaction(async (trx) => {
+      await keepClaim(trx, session.id, claimId)
+      return finish(deps, trx, session, parts)
+    })
   } catch (error) {
     // Also when the claim itself failed: its answer may have been lost after it was made.
     await deps.node.release(() => giveBack(deps, session.id, claimId))
@@ -130,19 +157,31 @@ function giveBack({ db }: Deps, id: string, claimId: string): Promise<unknown> {
     .execute()
 }
 
-async function verify(deps: Deps, session: SessionRecord, parts: PartRow[]): Promise<void> {
-  const found = await digest(deps, session, parts).catch(async (error: unknown) => {
+/** As far as possible from what was hashed while the parts arrived. */
+async function digest(deps: Deps, session: SessionRecord, parts: PartRow[]): Promise<Buffer> {
+  const hashed = parts.map(({ number, bytes, sha256, object }) => ({
+    number,
+    bytes,
+    sha256: sha256.toString('hex'),
+    object,
+  }))
+  try {
+    return await deps.intake.digest(session.id, hashed)
+  } catch (error) {
     // A part sent again while we read takes the earlier object away: then the client named the earlier one.
     const stored = await partsOf(deps.db, session.id)
     if (stored.length === 0) throw sessionNotFound(session.id)
     refuseChanged(parts, stored)
     if (error instanceof PartLost) throw await forgetLost(deps, session.id, parts, error)
     throw error
-  })
-  if (found.equals(session.sha256)) return
+  }
+}
+
+function refuseOtherDigest(found: Buffer, { sha256 }: SessionRecord): void {
+  if (found.equals(sha256)) return
   throw new ApiError(
     'checksum_mismatch',
-    `the parts hash to ${found.toString('hex')}, the session declared ${session.sha256.toString('hex')}; compare upload.received with the file and send the wrong parts again`,
+    `the parts hash to ${found.toString('hex')}, the session declared ${sha256.toString('hex')}; compare upload.received with the file and send the wrong parts again`,
   )
 }
 
@@ -168,21 +207,6 @@ async function forgetLost(
   )
 }
 
-/** As far as possible from what was hashed while the parts arrived; a file of one part is its part. */
-async function digest({ intake }: Deps, session: SessionRecord, parts: PartRow[]): Promise<Buffer> {
-  const [only] = parts
-  if (only && parts.length === 1) return only.sha256
-  return intake.digest(
-    session.id,
-    parts.map(({ number, bytes, sha256, object }) => ({
-      number,
-      bytes,
-      sha256: sha256.toString('hex'),
-      object,
-    })),
-  )
-}
-
 function refuseChanged(verified: PartRow[], stored: PartRow[]): void {
   refuseOtherEtag(
     verified.map((part) => part.sha256.toString('hex')),
@@ -190,35 +214,38 @@ function refuseChanged(verified: PartRow[], stored: PartRow[]): void {
   )
 }
 
-async function finish(
-  { jobs }: Deps,
-  trx: Trx,
-  { id }: SessionRecord,
-  verified: PartRow[],
-  claimId: string,
-): Promise<Session> {
+/** Another node may have thought us dead, and have taken over. */
+async function keepClaim(trx: Trx, id: string, claimId: string): Promise<void> {
   const locked = await trx
     .selectFrom('sessions')
     .select(['status', 'completing_claim'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()
-  if (!locked) throw sessionNotFound(id)
-  if (locked.status !== 'uploading') throw alreadyCompleted(id)
-  if (locked.completing_claim !== claimId) {
-    throw new ApiError(
-      'completion_in_progress',
-      `another request has taken over the completion of session ${id}`,
-    )
-  }
-  refuseChanged(verified, await partsOf(trx, id))
-  const uploaded = await move(trx, id, 'uploading', 'uploaded', {
+  if (locked?.status !== 'uploading' || locked.completing_claim === claimId) return
+  throw new ApiError(
+    'completion_in_progress',
+    `another request has taken over the completion of session ${id}`,
+  )
+}
+
+/** Its processing begins with it, unless the operator holds that back. */
+async function finish(
+  { jobs }: Deps,
+  trx: Trx,
+  { id }: SessionRecord,
+  verified: PartRow[],
+): Promise<Session> {
+  const paused = await isPaused(trx)
+  const completed = await move(trx, id, 'uploading', paused ? 'uploaded' : 'processing', {
     completing_node: null,
     completing_claim: null,
   })
-  if (!uploaded) throw alreadyCompleted(id)
-  if (await isPaused(trx)) return toObject(uploaded)
-  return toObject((await admit(jobs, trx, id)) ?? uploaded)
+  const stored = await partsOf(trx, id)
+  if (!completed) throw stored.length > 0 ? alreadyCompleted(id) : sessionNotFound(id)
+  refuseChanged(verified, stored)
+  if (!paused) await jobs.enqueue(trx, 'process-session', { sessionId: id })
+  return toObject(completed)
 }
 
 function alreadyCompleted(id: string): ApiError {

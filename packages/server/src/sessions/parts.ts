@@ -1,3 +1,5 @@
+import type { SessionStatus } from '@tapedeck/contract'
+import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { PartRow } from '../db/schema.ts'
 import { ApiError } from '../errors.ts'
@@ -26,16 +28,41 @@ export const MAX_PART_MS = 3 * 24 * 3600_000
 
 type StoredPart = Pick<PartRow, 'session_id' | 'number' | 'bytes' | 'sha256' | 'object'>
 
+type Deps = { db: Db; jobs: Jobs }
+
+/** Records a part that is durable. The last whole one wins. */
+export async function recordPart(deps: Deps, part: StoredPart, deadline: Date): Promise<void> {
+  // What was there may be gone when it is to be replaced: a part that the storage has lost is forgotten.
+  while (!(await insertPart(deps, part, deadline)) && !(await replacePart(deps, part))) {}
+}
+
 /**
- * Records a part that is durable. The last whole one wins: the object of an earlier one is removed by a job
- * of the same transaction. The share lock makes a part and a completion see each other.
+ * One statement, since nearly every part is the first of its number. The share lock makes a part and a completion see
+ * each other. The deadline is judged by the database: we may fall asleep at any moment, it does not.
  */
-export async function recordPart(
-  { db, jobs }: { db: Db; jobs: Jobs },
-  part: StoredPart,
-  elapsedMs: () => number,
-): Promise<void> {
-  await db.transaction().execute(async (trx) => {
+async function insertPart({ db }: Deps, part: StoredPart, deadline: Date): Promise<boolean> {
+  const { session_id, number, bytes, sha256, object } = part
+  const { rows } = await sql<{ status: SessionStatus; in_time: boolean; inserted: boolean }>`
+    with session as (
+      select status, now() < ${deadline} as in_time from sessions where id = ${session_id} for share
+    ), inserted as (
+      insert into parts (session_id, number, bytes, sha256, object)
+      select ${session_id}, ${number}, ${bytes}, ${sha256}, ${object}
+      from session where status = 'uploading' and in_time
+      on conflict do nothing
+      returning number
+    )
+    select status, in_time, exists (select from inserted) as inserted from session`.execute(db)
+  const [session] = rows
+  if (!session) throw sessionNotFound(session_id)
+  if (session.status !== 'uploading') throw uploadClosed(session_id)
+  if (!session.in_time) throw tookTooLong(number)
+  return session.inserted
+}
+
+/** The object of the earlier one is removed by a job of the same transaction. */
+async function replacePart({ db, jobs }: Deps, part: StoredPart): Promise<boolean> {
+  return db.transaction().execute(async (trx) => {
     const session = await trx
       .selectFrom('sessions')
       .select('status')
@@ -44,22 +71,14 @@ export async function recordPart(
       .executeTakeFirst()
     if (!session) throw sessionNotFound(part.session_id)
     if (session.status !== 'uploading') throw uploadClosed(part.session_id)
-    // Asked in the transaction: should we fall asleep now, the database ends it.
-    if (elapsedMs() > MAX_PART_MS) throw tookTooLong(part.number)
-    const inserted = await trx
-      .insertInto('parts')
-      .values(part)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('number')
-      .executeTakeFirst()
-    if (inserted) return
     const former = await trx
       .selectFrom('parts')
       .select('object')
       .where('session_id', '=', part.session_id)
       .where('number', '=', part.number)
       .forUpdate()
-      .executeTakeFirstOrThrow()
+      .executeTakeFirst()
+    if (!former) return false
     await trx
       .updateTable('parts')
       .set({ sha256: part.sha256, object: part.object, bytes: part.bytes })
@@ -67,6 +86,7 @@ export async function recordPart(
       .where('number', '=', part.number)
       .execute()
     await jobs.enqueue(trx, 'remove-objects', { sessionId: part.session_id, objects: [former.object] })
+    return true
   })
 }
 

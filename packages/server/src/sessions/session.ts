@@ -11,7 +11,8 @@ export type Trx = Transaction<Tables>
 
 /** The legal moves; a session is made in `uploading` and deleted from anywhere. */
 const moves = {
-  uploading: ['uploaded'],
+  // Through `uploaded` at once, unless processing is held back.
+  uploading: ['uploaded', 'processing'],
   uploaded: ['processing'],
   processing: ['processed', 'failed'],
   // Run again by the current version of the processor.
