@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { openS3 } from '../packages/server/src/storage/s3/store.ts'
+import { hash, randomBytes } from 'node:crypto'
+import { checksumHeaders, openS3 } from '../packages/server/src/storage/s3/store.ts'
 import type { Report } from './report.ts'
 import { requestHead } from './support/connection.ts'
 import { type Contestant, nginx, tus } from './support/peers.ts'
@@ -33,6 +33,7 @@ export async function store(stage: Stage): Promise<Report> {
     throughService(shared, recording),
     inSessionsOfOnePart(shared, recording),
     bareStore(shared, recording),
+    bareStore(shared, recording, checksumHeaders(hash('sha256', recording.block))),
     await tus(stage, recording, CONNECTIONS),
     ...(dav ? [dav] : []),
   ]
@@ -55,13 +56,23 @@ export async function store(stage: Stage): Promise<Report> {
   const target = { atLeast: 0.7 }
   return {
     title: `Store: parts into ${name}`,
-    story: `${PARTS} parts of 16 MiB, ${CONNECTIONS} at once, median of ${ROUNDS} rounds. The service has its rows in PostgreSQL over TCP and its parts in ${name}; it hashes every part, and the whole file where it has several. Parts of one session that come at once are read again from the store for that. The bare store gets the same bytes by presigned PUT. The others keep files on the disk of this machine and neither hash nor sync.`,
+    story: `${PARTS} parts of 16 MiB, ${CONNECTIONS} at once, median of ${ROUNDS} rounds. The service has its rows in PostgreSQL over TCP and its parts in ${name}; it hashes every part, and the whole file where it has several. Parts of one session that come at once are read again from the store for that. The bare store gets the same bytes by presigned PUT, without any checksum, and with the one that the service sends. The others keep files on the disk of this machine and neither hash nor sync.`,
     figures: [
       { ...figure(`sessions of one part, against ${name} by presigned PUT`, 1, 2), target },
       { ...figure(`parts of one session, against ${name} by presigned PUT`, 0, 2), target },
+      figure(
+        `sessions of one part, against ${name} by presigned PUT with the checksum that the service sends`,
+        1,
+        3,
+      ),
+      figure(
+        `parts of one session, against ${name} by presigned PUT with the checksum that the service sends`,
+        0,
+        3,
+      ),
       ...contestants
-        .slice(3)
-        .map((peer, index) => figure(`parts of one session, against ${peer.name}`, 0, index + 3)),
+        .slice(4)
+        .map((peer, index) => figure(`parts of one session, against ${peer.name}`, 0, index + 4)),
     ],
     notes: [
       'The store shares the cores with the service and with the load: what the service takes, the store lacks.',
@@ -115,13 +126,17 @@ function inSessionsOfOnePart(shared: SharedService, { block }: Recording): Conte
   }
 }
 
-function bareStore({ store: { name }, bucket }: SharedService, { block, parts }: Recording): Contestant {
+function bareStore(
+  { store: { name }, bucket }: SharedService,
+  { block, parts }: Recording,
+  checksum: Record<string, string> = {},
+): Contestant {
   const keys = Array.from({ length: parts }, (_, part) => `bare/${part}`)
   return {
     name: `${name} itself, by presigned PUT`,
     take() {
-      const headers = { 'Content-Length': block.length }
-      const heads = keys.map((key) => requestHead('PUT', presignPut(bucket, key), headers))
+      const headers = { ...checksum, 'Content-Length': block.length }
+      const heads = keys.map((key) => requestHead('PUT', presignPut(bucket, key, checksum), headers))
       return sendAll(bucket.endpoint, CONNECTIONS, heads, (connection, head) => connection.send(head, block))
     },
     async clear() {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePorts } from '../free-ports.ts'
-import { ensureChroot, release, run } from './chroot.ts'
+import { ensureChroot, folderOfRun, release, run } from './chroot.ts'
 import { answers, openDaemons } from './daemons.ts'
 import type { Store } from './store.ts'
 
@@ -19,7 +19,7 @@ const keys = { accessKeyId: 'tapedeck', secretAccessKey: 'tapedeck-secret' }
 
 export async function startCeph(): Promise<Store> {
   ensureChroot(ROOT, SUITE, PACKAGES)
-  const dir = `/var/tmp/tapedeck-ceph-${process.pid}`
+  const dir = folderOfRun(ROOT, 'ceph')
   const outside = join(ROOT, dir)
   const [monitorPort = 0, oldMonitorPort = 0, gatewayPort = 0] = await freePorts(3)
   const cluster = {
@@ -47,7 +47,7 @@ export async function startCeph(): Promise<Store> {
     start('mon', 'ceph-mon', '-i', 'a')
     for (const id of numbers()) {
       const uuid = randomUUID()
-      inside('ceph', 'osd', 'new', uuid)
+      inside('ceph', '--connect-timeout', '60', 'osd', 'new', uuid)
       inside('ceph-osd', '-i', id, '--mkfs', '--osd-uuid', uuid)
       start(`osd-${id}`, 'ceph-osd', '-i', id)
     }

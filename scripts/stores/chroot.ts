@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 // A Debian of its own below a folder, for programs that are newer than those of the machine. Takes root, and some minutes
@@ -25,6 +25,15 @@ export function ensureChroot(root: string, suite: string, packages: string[]): v
     renameSync(half, root)
   }
   mountProc(root)
+}
+
+/** The folder of this run, seen from within. What runs that were killed have left, tens of gigabytes each, goes. */
+export function folderOfRun(root: string, name: string): string {
+  const folder = '/var/tmp'
+  for (const left of readdirSync(join(root, folder)))
+    if (!existsSync(`/proc/${left.split('-').at(-1)}`))
+      rmSync(join(root, folder, left), { recursive: true, force: true })
+  return `${folder}/${name}-${process.pid}`
 }
 
 /** Lets go of what was mounted in it. */

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePorts } from '../free-ports.ts'
-import { ensureChroot, release, run } from './chroot.ts'
+import { ensureChroot, folderOfRun, release, run } from './chroot.ts'
 import { answers, openDaemons } from './daemons.ts'
 import type { Store } from './store.ts'
 
@@ -15,7 +15,7 @@ const KINDS = ['account', 'container', 'object'] as const
 
 export async function startSwift(): Promise<Store> {
   ensureChroot(ROOT, SUITE, PACKAGES)
-  const dir = `/var/tmp/tapedeck-swift-${process.pid}`
+  const dir = folderOfRun(ROOT, 'swift')
   const outside = join(ROOT, dir)
   mkdirSync(join(outside, 'devices', 'disk'), { recursive: true })
   mkdirSync(join(outside, 'log'))

@@ -6,7 +6,7 @@ export class ClientGone extends Error {}
 
 /** What is on its way to the thread for one upload before its client has to wait. */
 const MAX_IN_FLIGHT_BYTES = 2 * 2 ** 20
-const BATCH_BYTES = 256 * 2 ** 10
+const BATCH_BYTES = 512 * 2 ** 10
 /**
  * What has to arrive within the time that silence is allowed to last: far below any link that works, and far above what
  * somebody sends who only wants to hold a place.

@@ -37,22 +37,12 @@ export async function openPut({ url, path, headers }: SignedRequest, bytes: numb
     createConnection: () => socket,
   })
   const answer = answerTo(outgoing)
+  const early = answer.then(({ status }): never => {
+    throw new StorageUnavailable(`the store answers ${status} before it has all bytes`)
+  })
+  early.catch(() => {})
   let left = bytes
   let lastByte: Uint8Array = new Uint8Array()
-
-  /** Waits for the store, but not for ever; an answer before the end is a refusal. */
-  async function patiently<T>(waiting: Promise<T>, ms: number, what: string): Promise<T> {
-    const late = new AbortController()
-    const timeout = delay(ms, undefined, { signal: late.signal }).then(() => {
-      throw new StorageUnavailable(`the store ${what} for ${ms} ms`)
-    })
-    timeout.catch(() => {})
-    try {
-      return await Promise.race([waiting, timeout])
-    } finally {
-      late.abort()
-    }
-  }
 
   return {
     async write(chunks) {
@@ -64,9 +54,6 @@ export async function openPut({ url, path, headers }: SignedRequest, bytes: numb
         lastByte = piece.slice(-1)
         pieces[index] = piece.subarray(0, -1)
       }
-      const early = answer.then(({ status }): never => {
-        throw new StorageUnavailable(`the store answers ${status} before it has all bytes`)
-      })
       await patiently(Promise.race([writeAll(outgoing, pieces), early]), WRITE_MS, 'takes no bytes')
     },
     async finish() {
@@ -75,6 +62,17 @@ export async function openPut({ url, path, headers }: SignedRequest, bytes: numb
       return patiently(answer, ANSWER_MS, 'gives no answer')
     },
     abort: () => void outgoing.destroy(),
+  }
+}
+
+/** Waits for the store, but not for ever. */
+async function patiently<T>(waiting: Promise<T>, ms: number, what: string): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new StorageUnavailable(`the store ${what} for ${ms} ms`)), ms)
+  try {
+    return await Promise.race([waiting, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
