@@ -7,7 +7,7 @@ import { until } from './support/until.ts'
 
 test('an event loop that rests lets all begin at once', async (t) => {
   const turns = open(t)
-  const crowd = takeMany(turns, 'change', MOST)
+  const crowd = takeMany(turns, 'write', MOST)
   await nextRound()
   assert.equal(crowd.begun(), MOST)
   crowd.end()
@@ -27,23 +27,23 @@ test('one that never rests lets a crowd of one kind begin at once', async (t) =>
 test('one that never rests lets few of two kinds begin, and neither crowd keeps the other from its turn', async (t) => {
   const turns = open(t)
   await neverRest(turns)
-  const [changes, reads] = [takeMany(turns, 'change', 10), takeMany(turns, 'read', 10)]
+  const [writes, reads] = [takeMany(turns, 'write', 10), takeMany(turns, 'read', 10)]
   // Only what is due at once runs: no sample is taken meanwhile.
   await Promise.resolve()
   await Promise.resolve()
-  assert.deepEqual([changes.begun(), reads.begun()], [FEWEST, FEWEST])
-  changes.end()
+  assert.deepEqual([writes.begun(), reads.begun()], [FEWEST, FEWEST])
+  writes.end()
   reads.end()
-  await Promise.all([changes.all, reads.all])
-  assert.deepEqual([changes.begun(), reads.begun()], [10, 10])
+  await Promise.all([writes.all, reads.all])
+  assert.deepEqual([writes.begun(), reads.begun()], [10, 10])
 })
 
 test('whoever waits for something else leaves the turn to others', async (t) => {
   const turns = open(t)
   await neverRest(turns)
-  const stuck = takeMany(turns, 'change', FEWEST)
+  const stuck = takeMany(turns, 'write', FEWEST)
   let next = false
-  const after = turns.take('change', async () => {
+  const after = turns.take('write', async () => {
     next = true
   })
   await neverRestUntil(
@@ -59,7 +59,7 @@ test('work that fails ends its turn', async (t) => {
   await neverRest(turns)
   for (let count = 0; count < 3 * FEWEST; count++) {
     await assert.rejects(
-      turns.take('change', async () => {
+      turns.take('write', async () => {
         throw new Error('refused')
       }),
       /refused/,
@@ -79,7 +79,7 @@ function open(t: TestContext): Turns {
   return turns
 }
 
-function takeMany(turns: Turns, lane: 'read' | 'change', count: number) {
+function takeMany(turns: Turns, lane: 'read' | 'write', count: number) {
   const ended = Promise.withResolvers<void>()
   let begun = 0
   const all = Promise.all(
@@ -99,7 +99,7 @@ function neverRest(turns: Turns): Promise<void> {
     () => turns.atOnce() === FEWEST,
     () => {
       void turns.take('read', async () => {})
-      void turns.take('change', async () => {})
+      void turns.take('write', async () => {})
     },
   )
 }

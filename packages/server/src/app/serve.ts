@@ -49,7 +49,7 @@ export async function serve(base: Base): Promise<Served> {
   closers.push(async () => turns.close())
   metrics.gauge(
     'tapedeck_turns_at_once',
-    'Requests of a lane, reads or changes, that are begun at once; few when the event loop never rests',
+    'Reads, and likewise writes, that are begun at once; few when both are there and the event loop never rests',
     () => turns.atOnce(),
   )
   metrics.gauge('tapedeck_requests_in_flight', 'Requests being answered', () => load.inFlight('request'))

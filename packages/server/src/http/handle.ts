@@ -25,7 +25,6 @@ declare module 'fastify' {
 export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
   const readQuery = queryParser(operation.query)
   const readBody = bodyParser(operation.body)
-  const lane = operation.permission === 'read' ? 'read' : 'change'
 
   return async (request, reply) => {
     const { caller } = request
@@ -46,7 +45,7 @@ export function handle(deps: Deps, operation: Operation): RouteHandlerMethod {
     const key =
       operation.method === 'POST' ? readIdempotencyKey(request.headers['idempotency-key']) : undefined
 
-    const answer = await deps.turns.take(lane, async (): Promise<Answer> => {
+    const answer = await deps.turns.take(operation.permission, async (): Promise<Answer> => {
       if (key === undefined) return fresh(operation, await run(plainCommit(deps.db)))
       const { method, status } = operation
       return once(deps, { caller, key, method, path: pathOf(url), body, status }, run)

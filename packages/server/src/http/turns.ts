@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks'
 
 // When the event loop never rests, whoever wants to read waits behind all that is being changed, and the other way round.
-// Then few are begun at a time, reads and changes in lanes of their own, so that neither crowd keeps the other from its
+// Then few are begun at a time, reads and writes in lanes of their own, so that neither crowd keeps the other from its
 // turn. A crowd that has the service for itself is let in: more at once is then what it gains most from.
 
 export type Turns = {
   /** Does the work when its turn comes. */
-  take<T>(lane: 'read' | 'change', work: () => Promise<T>): Promise<T>
+  take<T>(lane: 'read' | 'write', work: () => Promise<T>): Promise<T>
   /** How many of a lane are begun at once. */
   atOnce(): number
   close(): void
@@ -21,14 +21,14 @@ const RESTLESS = 0.9
 const TURN_MS = 250
 
 export function openTurns(): Turns {
-  const lanes = { read: openLane(), change: openLane() }
+  const lanes = { read: openLane(), write: openLane() }
   let atOnce = MOST
   let last = performance.eventLoopUtilization()
   const timer = setInterval(() => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)
     last = now
-    const meeting = [lanes.read.tookPart(), lanes.change.tookPart()].every(Boolean)
+    const meeting = [lanes.read.tookPart(), lanes.write.tookPart()].every(Boolean)
     const next = meeting && utilization > RESTLESS ? Math.floor(atOnce / 2) : Math.ceil(atOnce * 1.25)
     atOnce = Math.min(MOST, Math.max(FEWEST, next))
     for (const lane of Object.values(lanes)) {

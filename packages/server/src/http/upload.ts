@@ -62,7 +62,7 @@ async function putPart(
   })
   const leave = deps.load.enter('upload')
   try {
-    const sha256 = await deps.turns.take('change', async () => {
+    const sha256 = await deps.turns.take('write', async () => {
       const part = await expectPart(deps.db, address.sessionId, address.number)
       const sha256 = readChecksum(request)
       checkLength(request, part)

@@ -5,7 +5,7 @@ import { move, type SessionRecord, type Trx } from './session.ts'
 const BATCH = 100
 
 /** Lets a verified session in to processing. */
-export async function admit(jobs: Jobs, trx: Trx, id: string): Promise<SessionRecord | undefined> {
+async function admit(jobs: Jobs, trx: Trx, id: string): Promise<SessionRecord | undefined> {
   const session = await move(trx, id, 'uploaded', 'processing')
   if (session) await jobs.enqueue(trx, 'process-session', { sessionId: id })
   return session

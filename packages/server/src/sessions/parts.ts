@@ -33,7 +33,7 @@ type Deps = { db: Db; jobs: Jobs }
 /** Records a part that is durable. The last whole one wins. */
 export async function recordPart(deps: Deps, part: StoredPart, deadline: Date): Promise<void> {
   // What was there may be gone when it is to be replaced: a part that the storage has lost is forgotten.
-  while (!(await insertPart(deps, part, deadline)) && !(await replacePart(deps, part))) {}
+  while (!(await insertPart(deps, part, deadline)) && !(await replacePart(deps, part, deadline))) {}
 }
 
 /**
@@ -54,23 +54,29 @@ async function insertPart({ db }: Deps, part: StoredPart, deadline: Date): Promi
     )
     select status, in_time, exists (select from inserted) as inserted from session`.execute(db)
   const [session] = rows
-  if (!session) throw sessionNotFound(session_id)
-  if (session.status !== 'uploading') throw uploadClosed(session_id)
-  if (!session.in_time) throw tookTooLong(number)
-  return session.inserted
+  return refuseUnlessOpen(session, part).inserted
+}
+
+function refuseUnlessOpen<Session extends { status: SessionStatus; in_time: boolean }>(
+  session: Session | undefined,
+  part: StoredPart,
+): Session {
+  if (!session) throw sessionNotFound(part.session_id)
+  if (session.status !== 'uploading') throw uploadClosed(part.session_id)
+  if (!session.in_time) throw tookTooLong(part.number)
+  return session
 }
 
 /** The object of the earlier one is removed by a job of the same transaction. */
-async function replacePart({ db, jobs }: Deps, part: StoredPart): Promise<boolean> {
+async function replacePart({ db, jobs }: Deps, part: StoredPart, deadline: Date): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
     const session = await trx
       .selectFrom('sessions')
-      .select('status')
+      .select(['status', sql<boolean>`now() < ${deadline}`.as('in_time')])
       .where('id', '=', part.session_id)
       .forShare()
       .executeTakeFirst()
-    if (!session) throw sessionNotFound(part.session_id)
-    if (session.status !== 'uploading') throw uploadClosed(part.session_id)
+    refuseUnlessOpen(session, part)
     const former = await trx
       .selectFrom('parts')
       .select('object')
