@@ -82,8 +82,12 @@ test('when all sessions are deleted, no file of a part is left', async () => {
   assert.notDeepEqual(await storedFiles(), [], 'the walk has stored nothing')
   await removeAll(sessions)
   const deadlineMs = Date.now() + 30_000
-  while ((await storedFiles()).length > 0 && Date.now() < deadlineMs) await sleep(20)
-  assert.deepEqual(await storedFiles(), [])
+  let left = await storedFiles()
+  while (left.length > 0 && Date.now() < deadlineMs) {
+    await sleep(20)
+    left = await storedFiles()
+  }
+  assert.deepEqual(left, [])
 })
 
 async function take(sessions: ModelSession[], next: Step): Promise<void> {
