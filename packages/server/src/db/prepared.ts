@@ -6,7 +6,7 @@ import type pg from 'pg'
 /** Statements with lists of values have endlessly many texts. */
 const MAX_PREPARED = 256
 const PREPARABLE = /^(select|insert|update|delete|with)\b/
-const PAGE = /\b(limit|fetch first)\b/
+const PAGE = /\b(limit|fetch first) \$/
 
 const names = new Map<string, string>()
 

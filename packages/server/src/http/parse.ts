@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { ApiError, invalid } from '../errors.ts'
 
 // From what came over the wire to a typed value, or to the error that names the parameter at fault.
@@ -12,7 +12,7 @@ export function bodyParser<S extends TSchema>(schema: S): (body: unknown) => Sta
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw new ApiError('body_invalid', `the body must be one JSON object, not ${describe(value)}`)
     }
-    if (!validator.Check(value)) throw explain(schema, value, validator.Errors(value))
+    if (!validator.Check(value)) throw explain(schema, value, validator.Errors(value)[1])
     return value as Static<S>
   }
 }
@@ -27,7 +27,7 @@ export function queryParser<S extends TSchema>(schema: S): (query: Map<string, s
       value[name] = isInteger ? Number(text) : text
     }
     const plain = { ...value }
-    if (!validator.Check(plain)) throw explain(schema, plain, validator.Errors(plain))
+    if (!validator.Check(plain)) throw explain(schema, plain, validator.Errors(plain)[1])
     return plain as Static<S>
   }
 }

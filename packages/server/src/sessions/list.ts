@@ -108,6 +108,10 @@ function isByRecorded({ recordedFrom, recordedBefore }: Filters): boolean {
   return recordedFrom !== undefined || recordedBefore !== undefined
 }
 
+function isPlain(filters: Filters): boolean {
+  return Object.values(filters).every((filter) => filter === undefined)
+}
+
 function orderOf(filters: Filters): [RawBuilder<unknown>, RawBuilder<unknown>] {
   return leadingFacet(filters) === undefined
     ? [sql.ref('sessions.created_at'), sql.ref('sessions.id')]
@@ -121,7 +125,11 @@ function newestFirst<Row>(
   limit: number,
 ) {
   const [createdAt, id] = orderOf(filters)
-  if (!isByRecorded(filters)) return matching.orderBy(createdAt, 'desc').orderBy(id, 'desc').limit(limit)
+  if (!isByRecorded(filters)) {
+    // Without filters one plan is the best for every page, and its text is always the same.
+    const rows = isPlain(filters) ? sql.lit(limit) : limit
+    return matching.orderBy(createdAt, 'desc').orderBy(id, 'desc').limit(rows)
+  }
   // The nearest to a time that never comes are the newest: so the index of both times is asked. It knows no ids,
   // so sessions of the same millisecond come together and are put in order afterwards.
   const nearest = matching.orderBy(sql`${createdAt} <-> timestamptz '2100-01-01'`).fetch(limit, 'with ties')

@@ -4,7 +4,7 @@ import {
   WEBHOOK_RESPONSE_BYTES,
   WEBHOOK_TIMEOUT_MS,
 } from '@tapedeck/contract'
-import { Agent, type Dispatcher, request } from 'undici'
+import type { Agent, Dispatcher, request } from 'undici'
 import { systemCode } from '../errors.ts'
 import type { Targets } from './target.ts'
 
@@ -27,6 +27,31 @@ export type Sender = {
 type Settings = { targets: Targets; timeoutMs?: number }
 
 export function openSender({ targets, timeoutMs = WEBHOOK_TIMEOUT_MS }: Settings): Sender {
+  let client: Promise<Client> | undefined
+
+  return {
+    async post(url, body, signature) {
+      client ??= openClient(targets, timeoutMs)
+      const opened = await client
+      const started = performance.now()
+      const patience = new AbortController()
+      const timer = setTimeout(() => patience.abort(), timeoutMs)
+      const headers = { [SIGNATURE_HEADER]: signature }
+      const outcome = await attempt(opened, targets, url, body, headers, patience.signal)
+      clearTimeout(timer)
+      return { ...outcome, durationMs: Math.round(performance.now() - started) }
+    },
+    async close() {
+      await (await client)?.agent.destroy()
+    },
+  }
+}
+
+type Client = { agent: Agent; request: typeof request }
+
+/** With the first event: loading all that the library can do takes a tenth of a second that a start need not take. */
+async function openClient(targets: Targets, timeoutMs: number): Promise<Client> {
+  const { Agent, request } = await import('undici')
   const agent = new Agent({
     // As many connections to a host as it takes: the lanes limit them for each endpoint, and of two endpoints at one
     // host none waits for a connection that the other's silence holds.
@@ -52,23 +77,11 @@ export function openSender({ targets, timeoutMs = WEBHOOK_TIMEOUT_MS }: Settings
       },
     },
   })
-
-  return {
-    async post(url, body, signature) {
-      const started = performance.now()
-      const patience = new AbortController()
-      const timer = setTimeout(() => patience.abort(), timeoutMs)
-      const headers = { [SIGNATURE_HEADER]: signature }
-      const outcome = await attempt(agent, targets, url, body, headers, patience.signal)
-      clearTimeout(timer)
-      return { ...outcome, durationMs: Math.round(performance.now() - started) }
-    },
-    close: () => agent.destroy(),
-  }
+  return { agent, request }
 }
 
 async function attempt(
-  dispatcher: Dispatcher,
+  { agent, request }: Client,
   targets: Targets,
   url: string,
   body: string,
@@ -78,7 +91,7 @@ async function attempt(
   try {
     targets.checkLiteral(url)
     const answer = await request(url, {
-      dispatcher,
+      dispatcher: agent,
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'User-Agent': 'Tapedeck-Webhooks/1', ...headers },
       body,
