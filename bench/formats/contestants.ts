@@ -61,7 +61,7 @@ async function withSource(
 /** A reader of ours with a visitor that counts. */
 function scan(path: string, depth: { full: boolean; contents: boolean }): Promise<Outcome> {
   return withSource(path, async (source, tempDir) => {
-    const { reader } = detect(await source.read(0, Math.min(HEAD_BYTES, source.size())), path)
+    const { reader } = await detect(await source.read(0, Math.min(HEAD_BYTES, source.size())), path)
     if (!reader) throw new Error(`no reader for ${path}`)
     let [messages, channels, touched] = [0, 0, 0]
     await reader.scan(

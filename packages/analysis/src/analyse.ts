@@ -34,7 +34,7 @@ export type AnalyseOptions = {
 /** Reads a recording once at most, and says what is in it and what is wrong with it. */
 export async function analyse(source: Source, options: AnalyseOptions): Promise<Analysis> {
   const head = await source.read(0, Math.min(HEAD_BYTES, source.size()))
-  const { reader, byName, byMagic } = detect(head, options.filename)
+  const { reader, byName, byMagic } = await detect(head, options.filename)
   const mismatch =
     byName && byMagic && byName !== byMagic ? [formatMismatch(byName.format, byMagic.format)] : []
   if (!reader) return unreadable(undefined, [...mismatch, unsupported(head)])

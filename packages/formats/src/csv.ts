@@ -11,7 +11,6 @@ import { HEAD_BYTES, MAX_SCHEMA_BYTES, type Reader, type Source, type Visitor } 
 
 export const csv: Reader = {
   format: 'csv',
-  extensions: ['.csv', '.tsv', '.txt'],
   recognises: (head) => findLayout(head, head.length < HEAD_BYTES) !== undefined,
   async scan(source, visitor, options) {
     const layout = await readLayout(source)

@@ -7,7 +7,6 @@ import type { Reader } from './recording.ts'
 
 export const dataflash: Reader = {
   format: 'dataflash',
-  extensions: ['.bin'],
   recognises: (head) => head[0] === 0xa3 && head[1] === 0x95 && head[2] === 0x80,
   async scan(source, visitor, options) {
     const size = source.size()

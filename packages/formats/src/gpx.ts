@@ -8,7 +8,6 @@ import type { Reader } from './recording.ts'
 
 export const gpx: Reader = {
   format: 'gpx',
-  extensions: ['.gpx'],
   recognises(head) {
     const text = Buffer.from(head).toString('utf8').trimStart()
     return text.startsWith('<') && /<(?:[\w.-]+:)?gpx[\s>]/i.test(text)

@@ -12,7 +12,6 @@ const RELATIVE: Timebase = { kind: 'relative', originUnixNs: undefined }
 
 export const hdf5: Reader = {
   format: 'hdf5',
-  extensions: ['.hdf5', '.h5'],
   recognises: (head) => SIGNATURE_OFFSETS.some((offset) => signatureAt(head, offset)),
   async scan(source, visitor, options) {
     const superblock = await readSuperblock(source)

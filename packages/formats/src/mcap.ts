@@ -17,7 +17,6 @@ import type { Reader } from './recording.ts'
 
 export const mcap: Reader = {
   format: 'mcap',
-  extensions: ['.mcap'],
   recognises: (head) => magicBytes(head) > 0,
   async scan(source, visitor, { signal, full, contents = true }) {
     const notes = openNotes()

@@ -12,7 +12,6 @@ import type { Reader, ScanOptions, Source, Visitor } from './recording.ts'
 
 export const nmea: Reader = {
   format: 'nmea',
-  extensions: ['.nmea', '.nma', '.ubx', '.log'],
   recognises: hasSentence,
   async scan(source, visitor, options) {
     const timeline = openTimeline(visitor)

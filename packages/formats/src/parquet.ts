@@ -14,7 +14,6 @@ const RELATIVE: Timebase = { kind: 'relative', originUnixNs: undefined }
 
 export const parquet: Reader = {
   format: 'parquet',
-  extensions: ['.parquet'],
   recognises: (head) => ['PAR1', 'PARE'].includes(String.fromCharCode(...head.subarray(0, 4))),
   async scan(source, visitor, options) {
     const footer = await readFooter(source)

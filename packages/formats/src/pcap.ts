@@ -8,7 +8,6 @@ import type { Reader } from './recording.ts'
 
 export const pcap: Reader = {
   format: 'pcap',
-  extensions: ['.pcap', '.pcapng', '.cap'],
   recognises: (head) => classicHeader(head) !== undefined || isNg(head),
   async scan(source, visitor, options) {
     const size = source.size()

@@ -116,8 +116,6 @@ export type Reader = {
   format: Format
   /** Whether the file is of this format, by its first bytes (up to `HEAD_BYTES`). */
   recognises(head: Uint8Array): boolean
-  /** Lower case, with the dot. */
-  extensions: string[]
   scan(source: Source, visitor: Visitor, options: ScanOptions): Promise<Timebase>
 }
 

@@ -20,7 +20,6 @@ const OLD_WINDOW_BYTES = 1 << 20
 
 export const rosbag: Reader = {
   format: 'rosbag',
-  extensions: ['.bag'],
   recognises: (head) => readVersion(head).kind !== 'none',
   async scan(source, visitor, options) {
     const version = readVersion(await source.read(0, Math.min(source.size(), LINE_BYTES)))

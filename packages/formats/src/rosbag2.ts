@@ -13,7 +13,6 @@ import { tellTopics } from './rosbag2/topics.ts'
 
 export const rosbag2: Reader = {
   format: 'rosbag2',
-  extensions: ['.db3', '.db3.zstd'],
   recognises: (head) => isSqlite(head) || isZstd(head),
   async scan(source, visitor, options) {
     const notes = openNotes()

@@ -8,7 +8,6 @@ import { microseconds, openRecords } from './ulog/records.ts'
 
 export const ulog: Reader = {
   format: 'ulog',
-  extensions: ['.ulg', '.ulog'],
   recognises: (head) => magic.every((byte, index) => head[index] === byte),
   async scan(source, visitor, options) {
     const size = source.size()

@@ -10,7 +10,6 @@ type Container = 'mp4' | 'matroska' | 'wav'
 
 export const video: Reader = {
   format: 'video',
-  extensions: ['.mp4', '.m4v', '.m4a', '.mov', '.qt', '.3gp', '.mkv', '.mka', '.webm', '.wav'],
   recognises: (head) => containerOf(head) !== undefined,
   async scan(source, visitor, options) {
     switch (guess(await headOf(source))) {

@@ -17,7 +17,7 @@ suite('golden pairs', () => {
   for (const name of names) {
     test(name, async () => {
       const bytes = new Uint8Array(readFileSync(join(folder, name)))
-      const { reader } = detect(bytes.subarray(0, HEAD_BYTES), name)
+      const { reader } = await detect(bytes.subarray(0, HEAD_BYTES), name)
       assert.ok(reader, 'no reader knows it')
       seen.add(reader.format)
       const told = toJson(await collect(reader, bytesSource(bytes), { full: true }))

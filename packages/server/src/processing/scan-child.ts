@@ -15,8 +15,6 @@ const asked = new Map<number, (bytes: Uint8Array) => void>()
 let lastQuestion = 0
 const [, , tempDir = ''] = process.argv
 
-// Now: at the end this process is killed.
-flushCompileCache()
 process.on('message', (message: ToScan) => {
   switch (message.type) {
     case 'scan':
@@ -39,6 +37,8 @@ async function run({ source: where, ...request }: ScanRequest): Promise<void> {
     const signal = new AbortController().signal
     const onProgress = throttled((fraction) => reply({ type: 'progress', fraction }))
     const analysis = await analyse(source, { ...request, tempDir, signal, onProgress })
+    // For those that come after: having told its result, this process is killed.
+    flushCompileCache()
     reply({ type: 'done', analysis })
   } catch (error) {
     reply({ type: 'fault', message: messageOf(error) })
