@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
 import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -80,8 +81,8 @@ function outcome(
       limits.timeMs,
     )
     const tooLarge = `reading took more than ${limits.memoryBytes / 2 ** 20} MiB of memory`
-    const watch = setInterval(async () => {
-      if ((await residentBytes(child.pid)) > limits.memoryBytes) reject(new ScanLimit(tooLarge))
+    const watch = setInterval(() => {
+      if (residentBytes(child.pid) > limits.memoryBytes) reject(new ScanLimit(tooLarge))
     }, WATCH_EVERY_MS)
     const abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort)
@@ -148,10 +149,10 @@ function listen(child: ChildProcess): () => string {
   return () => words
 }
 
-/** Linux tells; elsewhere the heap's own limit has to do. */
-async function residentBytes(pid: number | undefined): Promise<number> {
+/** Linux tells, without a disk that could keep us waiting; elsewhere the heap's own limit has to do. */
+function residentBytes(pid: number | undefined): number {
   try {
-    const statm = await readFile(`/proc/${pid}/statm`, 'utf8')
+    const statm = readFileSync(`/proc/${pid}/statm`, 'utf8')
     return Number(statm.split(' ')[1]) * 4096
   } catch {
     return 0

@@ -6,7 +6,8 @@ import type { Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
 import type { Keys } from '../secrets.ts'
 import { parseTime } from '../time.ts'
-import { sessionColumns, toObject } from './session.ts'
+import { newest } from './newest.ts'
+import { type SessionRecord, sessionColumns, toObject } from './session.ts'
 
 type Deps = { db: Db; cursorKeys: Keys }
 
@@ -20,9 +21,20 @@ export async function list(
   const filters = readFilters(given)
   const identity = ['sessions', caller.organisationId, filters]
   const after = cursor === undefined ? undefined : readCursor(cursorKeys, identity, cursor)
-  const matching = filtered(db, caller.organisationId, filters, after).select(sessionColumns)
-  const rows = await newestFirst(db, matching, filters, limit + 1).execute()
+  const rows = await read(db, caller.organisationId, filters, after, limit + 1)
   return toPage(cursorKeys, identity, rows, limit, toObject)
+}
+
+async function read(
+  db: Db,
+  organisationId: string,
+  filters: Filters,
+  after: Place | undefined,
+  limit: number,
+): Promise<SessionRecord[]> {
+  if (isPlain(filters)) return newest(db, organisationId, after, limit)
+  const matching = filtered(db, organisationId, filters, after).select(sessionColumns)
+  return newestFirst(db, matching, filters, limit).execute()
 }
 
 type Filters = ReturnType<typeof readFilters>
@@ -125,11 +137,7 @@ function newestFirst<Row>(
   limit: number,
 ) {
   const [createdAt, id] = orderOf(filters)
-  if (!isByRecorded(filters)) {
-    // Without filters one plan is the best for every page, and its text is always the same.
-    const rows = isPlain(filters) ? sql.lit(limit) : limit
-    return matching.orderBy(createdAt, 'desc').orderBy(id, 'desc').limit(rows)
-  }
+  if (!isByRecorded(filters)) return matching.orderBy(createdAt, 'desc').orderBy(id, 'desc').limit(limit)
   // The nearest to a time that never comes are the newest: so the index of both times is asked. It knows no ids,
   // so sessions of the same millisecond come together and are put in order afterwards.
   const nearest = matching.orderBy(sql`${createdAt} <-> timestamptz '2100-01-01'`).fetch(limit, 'with ties')
