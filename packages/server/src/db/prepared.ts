@@ -1,12 +1,13 @@
 import type pg from 'pg'
 
 // The statements of a request are few and always the same: each connection parses and plans them once. A page of a
-// list is planned anew for its values, because the best index depends on them.
+// list is planned anew for its values, because the best index depends on them; and so is what pulls jobs from a queue,
+// because its length does.
 
 /** Statements with lists of values have endlessly many texts. */
 const MAX_PREPARED = 256
-const PREPARABLE = /^(select|insert|update|delete|with)\b/
-const PAGE = /\b(limit|fetch first) \$/
+const PREPARABLE = /^\s*(select|insert|update|delete|with)\b/i
+const PLANNED_ANEW = /\b(limit|fetch first) \$|\bskip locked\b/i
 
 const names = new Map<string, string>()
 
@@ -23,7 +24,7 @@ export function prepareStatements(client: pg.PoolClient): void {
 function nameOf(text: string): string | undefined {
   const known = names.get(text)
   if (known !== undefined) return known
-  if (names.size >= MAX_PREPARED || !PREPARABLE.test(text) || PAGE.test(text)) return undefined
+  if (names.size >= MAX_PREPARED || !PREPARABLE.test(text) || PLANNED_ANEW.test(text)) return undefined
   const name = `tapedeck ${names.size}`
   names.set(text, name)
   return name
