@@ -1,4 +1,5 @@
 import type { Db } from '../db/database.ts'
+import { statement } from '../db/statement.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { move, type SessionRecord, type Trx } from './session.ts'
 
@@ -11,14 +12,13 @@ async function admit(jobs: Jobs, trx: Trx, id: string): Promise<SessionRecord | 
   return session
 }
 
+const gate = statement((db) => db.selectFrom('processing_gate').select('paused').forShare())
+
 /** The share lock makes a completion and `tapedeck processing resume` see each other. */
 export async function isPaused(trx: Trx): Promise<boolean> {
-  const { paused } = await trx
-    .selectFrom('processing_gate')
-    .select('paused')
-    .forShare()
-    .executeTakeFirstOrThrow()
-  return paused
+  const [row] = await gate(trx)
+  if (!row) throw new Error('the gate of processing has no row')
+  return row.paused
 }
 
 /** Lets in what rests in `uploaded` once the gate is open. Safe to run on every node at once. */

@@ -8,11 +8,35 @@ import {
 import type { Caller } from '../access/caller.ts'
 import type { Clock } from '../clock.ts'
 import type { Commit } from '../db/commit.ts'
+import { statement } from '../db/statement.ts'
 import { invalid } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { UploadLinks } from './upload-links.ts'
 
 type Deps = { clock: Clock; links: UploadLinks }
+
+const insertSession = statement((db) =>
+  db
+    .with('new_site', (cte) =>
+      cte
+        .insertInto('sites')
+        .values({ organisation_id: '', name: '' })
+        .onConflict((conflict) => conflict.doNothing()),
+    )
+    .insertInto('sessions')
+    .values({
+      id: '',
+      organisation_id: '',
+      site: '',
+      device: '',
+      filename: '',
+      bytes: 0,
+      sha256: Buffer.alloc(0),
+      part_size: 0,
+      part_count: 0,
+      notes: '',
+    }),
+)
 
 /** Plans the parts, signs their URLs and keeps the session. */
 export async function create(
@@ -31,27 +55,13 @@ export async function create(
   }))
   commit.describe(`${input.filename} (${input.site})`)
   return commit.statement(async (db) => {
-    await db
-      .with('new_site', (cte) =>
-        cte
-          .insertInto('sites')
-          .values({ organisation_id: caller.organisationId, name: input.site })
-          .onConflict((conflict) => conflict.doNothing()),
-      )
-      .insertInto('sessions')
-      .values({
-        id,
-        organisation_id: caller.organisationId,
-        site: input.site,
-        device: input.device ?? null,
-        filename: input.filename,
-        bytes: input.bytes,
-        sha256: Buffer.from(input.sha256, 'hex'),
-        part_size: partSize,
-        part_count: partCount,
-        notes: input.notes ?? null,
-      })
-      .execute()
+    const { organisationId } = caller
+    await insertSession(
+      db,
+      ...[organisationId, input.site],
+      ...[id, organisationId, input.site, input.device ?? null, input.filename],
+      ...[input.bytes, Buffer.from(input.sha256, 'hex'), partSize, partCount, input.notes ?? null],
+    )
     return {
       id,
       object: 'session',

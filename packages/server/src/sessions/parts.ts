@@ -2,6 +2,7 @@ import type { SessionStatus } from '@tapedeck/contract'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import type { PartRow } from '../db/schema.ts'
+import { statement } from '../db/statement.ts'
 import { ApiError } from '../errors.ts'
 import type { Jobs } from '../jobs/jobs.ts'
 import { partBytes, sessionNotFound } from './session.ts'
@@ -9,12 +10,12 @@ import { partBytes, sessionNotFound } from './session.ts'
 /** What the upload endpoint must know before it takes a byte. */
 export type ExpectedPart = { sessionId: string; number: number; bytes: number; partCount: number }
 
+const partPlan = statement((db) =>
+  db.selectFrom('sessions').select(['status', 'bytes', 'part_size', 'part_count']).where('id', '=', ''),
+)
+
 export async function expectPart(db: Db, sessionId: string, number: number): Promise<ExpectedPart> {
-  const row = await db
-    .selectFrom('sessions')
-    .select(['status', 'bytes', 'part_size', 'part_count'])
-    .where('id', '=', sessionId)
-    .executeTakeFirst()
+  const [row] = await partPlan(db, sessionId)
   if (!row) throw sessionNotFound(sessionId)
   if (row.status !== 'uploading') throw uploadClosed(sessionId)
   return { sessionId, number, bytes: partBytes(row, number), partCount: row.part_count }
