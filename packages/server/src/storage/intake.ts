@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { ApiError } from '../errors.ts'
 import type { Fault, FromThread, IncomingPart, ToThread } from './intake-messages.ts'
 import type { StorageSettings } from './open.ts'
 import type { HashedPart } from './prefix-hash.ts'
 import { openPump } from './pump.ts'
 import { PartLost } from './storage.ts'
+import { openThread } from './thread.ts'
 
 // Takes the bytes of parts from clients to storage through threads that hash and write. The buffers of the
 // socket are handed over, not copied. All parts of a session go to one thread, which hashes the whole file
@@ -75,7 +76,7 @@ async function openLane(
   let worker = await startThread()
 
   async function startThread(): Promise<Worker> {
-    const thread = new Worker(new URL('./intake-thread.ts', import.meta.url), { workerData: { storage } })
+    const thread = openThread(new URL('./intake-thread.ts', import.meta.url), storage)
     thread.on('message', hear)
     thread.on('error', onError)
     thread.on('exit', () => closing || restart())

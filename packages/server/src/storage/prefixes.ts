@@ -1,8 +1,9 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Fault } from './intake-messages.ts'
 import type { StorageSettings } from './open.ts'
 import type { HashedPart } from './prefix-hash.ts'
 import type { FromPrefixes, ToPrefixes } from './prefix-messages.ts'
+import { openThread } from './thread.ts'
 
 // The intake thread's side of the thread that hashes whole files along. Which part to hash as it streams is decided here by
 // what that thread has last said; it has the last word, and leaves out what it did not want.
@@ -42,7 +43,7 @@ export function openPrefixes(storage: StorageSettings): Prefixes {
 
   /** When the first file of several parts comes: many services only ever see small ones. */
   function startThread(): Worker {
-    const thread = new Worker(new URL('./prefix-thread.ts', import.meta.url), { workerData: { storage } })
+    const thread = openThread(new URL('./prefix-thread.ts', import.meta.url), storage)
     thread.on('message', hear)
     // Its end is ours: whoever has started us starts us anew, with a fresh one.
     thread.on('error', (error) => {
