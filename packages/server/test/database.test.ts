@@ -34,6 +34,30 @@ test('a statement that is run again with other values gives their answer', async
   }
 })
 
+test('what is asked again and again is prepared; pages by their filters and pulls from a queue are planned anew', async () => {
+  const prepared = [
+    'select $1::int as first',
+    `
+    select $1::int as "on a line of its own"`,
+    'WITH ins AS (SELECT $1::int AS id) SELECT id FROM ins LIMIT 1',
+  ]
+  const planned = [
+    'select id from due where id > $1 limit $2',
+    'SELECT id FROM due WHERE id > $1 LIMIT 5 FOR UPDATE SKIP LOCKED',
+  ]
+  await database.pool.query('create temporary table due (id int)')
+  for (const text of [...prepared, ...planned])
+    await database.pool.query(text, text.includes('$2') ? [1, 2] : [1])
+  const { rows } = await database.pool.query(
+    'select statement from pg_prepared_statements order by prepare_time',
+  )
+  assert.deepEqual(
+    rows.map(({ statement }) => statement),
+    prepared,
+  )
+})
+
+// Fills all the room there is: what comes after it in this file is not prepared.
 test('more statements than are prepared are answered too', async () => {
   for (let index = 0; index < 300; index++) {
     const { rows } = await database.pool.query(`select $1::int + ${index} as sum`, [index])
