@@ -70,6 +70,7 @@ export async function store(stage: Stage): Promise<Report> {
         0,
         3,
       ),
+      figure(`${name} itself with that checksum, against without`, 3, 2),
       ...contestants
         .slice(4)
         .map((peer, index) => figure(`parts of one session, against ${peer.name}`, 0, index + 4)),
